@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One interface for three fidelities. A model is given transfers and says when they end.
+//
+// A transfer (flow entity) couples member flows of equal bytes: on a link where coefficient/weight of its members run, it
+// takes coefficient x level; every member moves at weight x level (in Rate units); it ends when a member has moved `bytes`.
+// It consumes nothing during its latency. Completion = start + latency + transfer, rounded up to a whole picosecond and at least
+// one picosecond after the transfer phase began, also for zero bytes.
+//
+// Protocol, at every instant t at which something happens, in any order of calls within the instant:
+//   advance(t, out)       everything due at t: latencies end, transfers complete
+//   start(t, ...) / set_capacity(t, ...)   whatever the caller adds at t
+//   settle(t)             one re-solve for the whole batch
+// next_event() is only valid after settle(). The order of calls inside an instant never changes a result.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "base/units.h"
+#include "topology/routing/router.h"
+
+namespace lockstep {
+
+struct TransferSpec {
+  std::span<const LinkShare> shares;  // sorted by link, distinct; must outlive the transfer (routes are cached by the caller)
+  std::int64_t weight = 1;            // > 0
+  std::int64_t bytes = 0;             // per member, >= 0
+  Duration latency;                   // >= 0
+  Rate rate_cap = Rate::units(0);     // upper bound on a member's rate; 0: none. Acts as a private link
+  std::int64_t members = 1;           // for delivered-byte accounting: members x bytes
+  std::uint64_t token = 0;            // handed back on completion
+};
+
+struct Completion {
+  std::uint64_t token = 0;
+  std::int64_t bytes = 0;  // delivered: members x bytes of the transfer
+};
+
+struct LinkUsage {
+  // Integral of the rate over time is not used for accounting: bytes are counted per completed transfer.
+  std::int64_t bytes = 0;          // delivered over this link (coefficient/weight x bytes, rounded down per transfer)
+  double busy_s = 0;               // time integral of rate/capacity: seconds of full use
+};
+
+class NetworkModel {
+ public:
+  virtual ~NetworkModel() = default;
+  virtual void start(Instant now, const TransferSpec& spec) = 0;
+  virtual void set_capacity(Instant now, LinkId link, Rate capacity) = 0;
+  virtual void advance(Instant now, std::vector<Completion>& out) = 0;
+  virtual void settle(Instant now) = 0;
+  [[nodiscard]] virtual Instant next_event() const = 0;
+  [[nodiscard]] virtual std::int64_t in_flight() const = 0;
+  [[nodiscard]] virtual LinkUsage usage(LinkId link, Instant now) const = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which links a transfer uses and with what share. Shares are integers on a common scale: a flow of weight W puts
+// coefficient W on every link all of it crosses and W/k on each of k links it is spread over evenly; W is the largest number
+// of equal-cost paths (a multiple of all others) when spraying and 1 otherwise.
+//
+//   ecmp    one path, by a seeded hash of the flow key (per-flow hashing; what Ethernet switches do)
+//   spray   all equal-cost paths evenly (packet spraying, and adaptive routing at its best; the InfiniBand default)
+//   static  path (source + destination) modulo count: D-mod-k like, no hash
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topology/network.h"
+
+namespace lockstep {
+
+enum class RoutingPolicy : std::uint8_t { kEcmp, kSpray, kStatic };
+
+struct LinkShare {
+  LinkId link;
+  std::int64_t coefficient = 0;
+  auto operator<=>(const LinkShare&) const = default;
+};
+
+// Sorted by link, one entry per link.
+struct Route {
+  std::vector<LinkShare> shares;
+  Duration latency;  // of the longest path used
+};
+
+class Router {
+ public:
+  Router(const Network& network, RoutingPolicy policy, std::uint64_t seed);
+
+  [[nodiscard]] const Network& network() const { return *network_; }
+  // W above: the rate of a transfer in units is weight() times its level.
+  [[nodiscard]] std::int64_t weight() const { return weight_; }
+  // Adds one transfer of weight() over `hop` to `route` (call finish() after the last one).
+  void add(const Hop& hop, std::uint64_t flow_key, Route& route) const;
+  // Adds one transfer on a fixed path (taken modulo the number of equal-cost paths).
+  void add_on_path(const Hop& hop, std::int64_t path, Route& route) const;
+  // Sorts by link and merges duplicate links by adding their coefficients.
+  static void finish(Route& route);
+
+ private:
+  const Network* network_;
+  RoutingPolicy policy_;
+  std::uint64_t seed_;
+  std::int64_t weight_ = 1;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// WHAT every rank does: per-rank streams of operations, as on a GPU. A stream runs its operations in order; streams of a rank run
+// side by side; kWait makes a stream wait until another stream of the same rank has completed a number of operations. Programs
+// are generated on demand (expand() appends the next slot of a rank), never stored whole: a rank's program is a function of its
+// coordinates. Pure description: knows no clock; compute carries the id of a kernel whose cost is in the KernelTable.
+//
+// Matching: the n-th collective of a communicator is the same one on all of its members, and starts when all have arrived.
+// The n-th send of (source rank, destination rank, stream pair) meets the n-th receive; it starts when both are posted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "base/units.h"
+
+namespace lockstep {
+
+using Rank = Id<struct RankTag>;
+using KernelId = Id<struct KernelTag>;
+using CommId = Id<struct CommTag>;
+
+enum class Stream : std::uint8_t {
+  kCompute,
+  kTp,
+  kCp,
+  kEp,
+  kDpGather,    // parameter all-gathers
+  kDpReduce,    // gradient all-reduces and reduce-scatters
+  kPpSendNext,  // activations to the next stage
+  kPpRecvPrev,
+  kPpSendPrev,  // gradients to the previous stage
+  kPpRecvNext,
+  kTie,         // embedding tie between the first and last stage; counts as pp
+};
+inline constexpr int kStreamCount = 11;
+
+// Keys of breakdown_s.
+enum class TimeClass : std::uint8_t { kCompute, kTp, kPp, kDp, kCp, kEp, kBubble, kOther };
+inline constexpr int kTimeClassCount = 8;
+[[nodiscard]] TimeClass time_class(Stream stream);
+[[nodiscard]] const char* to_text(TimeClass c);  // "compute", "tp", ...
+
+enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendRecv };
+[[nodiscard]] const char* to_text(CollectiveKind k);  // "all_reduce", ...
+
+enum class OpKind : std::uint8_t { kCompute, kCollective, kSend, kRecv, kWait };
+
+struct Op {
+  OpKind kind = OpKind::kCompute;
+  CollectiveKind collective = CollectiveKind::kAllReduce;
+  Stream wait_stream = Stream::kCompute;  // kWait: until that stream ...
+  KernelId kernel;                        // kCompute
+  CommId comm;                            // kCollective
+  Rank peer;                              // kSend, kRecv
+  std::int64_t bytes = 0;                 // kCollective: the larger per-rank buffer, as nccl-tests defines size; kSend/kRecv: message
+  std::int64_t wait_count = 0;            // kWait: ... has completed this many operations (waits count as operations)
+};
+
+// A kernel with its cost. flops and bytes describe the work; time is what one GPU of the cluster needs undisturbed.
+struct Kernel {
+  std::string name;
+  double flops = 0;   // executed
+  double bytes = 0;   // HBM traffic
+  Duration time;
+};
+struct KernelTable {
+  std::vector<Kernel> kernels;
+  [[nodiscard]] const Kernel& operator[](KernelId id) const { return kernels[id.index()]; }
+};
+
+// Receives the operations of one rank; `pushed` counts operations per stream since the start of the program, which is what
+// kWait refers to.
+class OpSink {
+ public:
+  virtual ~OpSink() = default;
+  virtual void push(Stream stream, const Op& op) = 0;
+};
+
+// A rank's place in its program. 32 bytes; owned by whoever runs the rank. pushed[] counts operations per stream.
+struct ProgramCursor {
+  std::int64_t slot = 0;
+  std::int64_t pushed[kStreamCount] = {};
+  std::int64_t scratch[4] = {};  // generator's own (positions to wait for)
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  [[nodiscard]] virtual std::uint32_t world_size() const = 0;
+  [[nodiscard]] virtual const KernelTable& kernels() const = 0;
+  // Appends the next slot of `rank` (about one layer's worth). Returns false when the program has ended (nothing appended).
+  // Must advance cursor.slot and keep cursor.pushed equal to the number of operations pushed per stream.
+  virtual bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const = 0;
+  // Members in rank order of the communicator; the ring order over the network is chosen by the collectives.
+  virtual void members(CommId comm, std::vector<Rank>& out) const = 0;
+  [[nodiscard]] virtual std::uint32_t communicator_count() const = 0;
+};
+
+}  // namespace lockstep
