@@ -19,16 +19,14 @@ MaxMinSolver::MaxMinSolver(std::span<const Rate> capacities, Strategy strategy, 
     : state_(capacities.size()), strategy_(strategy), audit_(audit) {
   for (std::size_t l = 0; l < capacities.size(); ++l) {
     LOCKSTEP_CHECK(capacities[l].units() >= 0, "link {} has a negative capacity", l);
-    state_.links[l].capacity = capacities[l].units();
+    state_.link(LinkId::from_index(l)).capacity = capacities[l].units();
   }
 }
 
 LinkId MaxMinSolver::add_private_link(std::int64_t capacity) {
   LOCKSTEP_CHECK(capacity >= 0, "a rate cap of {} units", capacity);
   if (free_private_links_.empty()) {
-    free_private_links_.push_back(LinkId::from_index(state_.links.size()));
-    state_.links.emplace_back();
-    state_.table.grow_links(state_.links.size());
+    free_private_links_.push_back(state_.table.add_link());
   }
   const LinkId link = free_private_links_.back();
   free_private_links_.pop_back();
@@ -37,7 +35,7 @@ LinkId MaxMinSolver::add_private_link(std::int64_t capacity) {
 }
 
 void MaxMinSolver::release_private_link(LinkId link) {
-  LOCKSTEP_CHECK(state_.table.coefficients(link) == 0, "private link {} is in use", link.value());
+  LOCKSTEP_CHECK(state_.link(link).coefficients == 0, "private link {} is in use", link.value());
   free_private_links_.push_back(link);
 }
 
@@ -110,14 +108,12 @@ void MaxMinSolver::clear_changes() {
 }
 
 void MaxMinSolver::audit_everything() const {
-  for (std::size_t l = 0; l < state_.links.size(); ++l) audit_link(state_, LinkId::from_index(l));
+  for (std::size_t l = 0; l < state_.table.link_count(); ++l) audit_link(state_, LinkId::from_index(l));
 }
 
 void MaxMinSolver::inject_excess(LinkId link) {
   state_.link(link).level += 1;
-  for (CellId c = state_.table.column(link); !c.is_none(); c = state_.table.cell(c).column_next) {
-    state_.link(state_.table.cell(c).link).load += state_.table.cell(c).coefficient;
-  }
+  for (const ColumnEntry& cell : state_.link(link).column) state_.link(cell.link).load += cell.coefficient;
   audit_link(state_, link);
 }
 

@@ -60,7 +60,7 @@ class MaxMinSolver {
   [[nodiscard]] std::int64_t load(LinkId l) const { return state_.link(l).load; }
   [[nodiscard]] std::int64_t capacity(LinkId l) const { return state_.link(l).capacity; }
   [[nodiscard]] std::span<const Incidence> incidences(EntityId e) const { return state_.table.incidences(e); }
-  [[nodiscard]] std::size_t link_count() const { return state_.links.size(); }
+  [[nodiscard]] std::size_t link_count() const { return state_.table.link_count(); }
   [[nodiscard]] std::size_t entity_count() const { return state_.table.entity_count(); }
   [[nodiscard]] const SolveCounts& counts() const { return counts_; }
 
