@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kFreeWork = 256;
 // A global fill visits each open cell a few times; an attempt that has visited a quarter of the cells has lost.
 constexpr std::int64_t kCellsPerWork = 4;
+// New entities cost about this much a share either way.
+constexpr std::int64_t kWorkPerFreshShare = 4;
 // In dense traffic local attempts are tried again after at most this many global fills.
 constexpr std::int64_t kLongestPause = 64;
 
@@ -44,6 +46,7 @@ EntityId MaxMinSolver::add(std::span<const LinkShare> shares, LinkShare extra) {
   LOCKSTEP_CHECK(state_.table.entity(e).count > 0, "an entity without links has no level");
   for (const Incidence& i : state_.table.incidences(e)) state_.touch(i.link);
   state_.fresh.push_back(e);
+  fresh_shares_ += state_.table.entity(e).count;
   return e;
 }
 
@@ -72,6 +75,7 @@ void MaxMinSolver::solve() {
     global_.run(state_);
   }
   state_.fresh.clear();
+  fresh_shares_ = 0;
   if (audit_ == AuditScope::kEverything) {
     audit_everything();
   } else {
@@ -85,7 +89,8 @@ bool MaxMinSolver::solve_locally() {
   std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   if (strategy_ == Strategy::kGlobal) return false;
   if (strategy_ == Strategy::kAuto) {
-    budget = kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork;
+    budget = kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork +
+             kWorkPerFreshShare * fresh_shares_;
     if (pause_ > 0) {
       --pause_;
       return false;

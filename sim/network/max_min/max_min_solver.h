@@ -84,6 +84,7 @@ class MaxMinSolver {
   LocalSolve local_;
   GroupFilling global_;
   std::vector<LinkId> free_private_links_;
+  std::int64_t fresh_shares_ = 0;
   std::int64_t pause_ = 0;       // solves to go before the next local attempt
   std::int64_t next_pause_ = 1;  // doubled by every failed attempt
   SolveCounts counts_;
