@@ -17,7 +17,7 @@ namespace lockstep {
 struct NetworkPlan {
   std::uint32_t nodes = 1;
   Server server = BareHost{};
-  FabricShape fabric;
+  FabricShape fabric = {};
 };
 
 class NetworkBuilder {

@@ -23,8 +23,8 @@ namespace lockstep {
 // How a transfer leaves and enters: the NIC to use on either side, as an index within the node, or kNearestNic.
 struct Hop {
   static constexpr int kNearestNic = -1;
-  EndpointId from;
-  EndpointId to;
+  EndpointId from = {};
+  EndpointId to = {};
   int from_nic = kNearestNic;
   int to_nic = kNearestNic;
 };

@@ -30,9 +30,9 @@ struct FabricShape {
   int cores_per_spine = 0;  // three tiers only
   int leaf_spine_cables = 1;
   int spine_core_cables = 1;
-  Wire host;
-  Wire leaf_spine;
-  Wire spine_core;
+  Wire host = {};
+  Wire leaf_spine = {};
+  Wire spine_core = {};
 };
 
 class FoldedClos {

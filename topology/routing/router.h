@@ -23,8 +23,8 @@ enum class RoutingPolicy : std::uint8_t { kEcmp, kSpray, kStatic };
 
 // Sorted by link, one entry per link.
 struct Route {
-  std::vector<LinkShare> shares;
-  Duration latency;  // of the longest path used
+  std::vector<LinkShare> shares = {};
+  Duration latency = {};  // of the longest path used
 };
 
 class Router {

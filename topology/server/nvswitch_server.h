@@ -21,9 +21,9 @@ class NvSwitchServer {
   struct Parts {
     int gpus = 8;
     int nics = 8;  // 0: a box on its own
-    Wire nvlink;
-    Wire gpu_pcie;
-    Wire nic_pcie;
+    Wire nvlink = {};
+    Wire gpu_pcie = {};
+    Wire nic_pcie = {};
   };
   explicit NvSwitchServer(const Parts& parts);
 
