@@ -30,12 +30,16 @@ section_packages() {
 
 # Makes an empty folder, removed at exit, in which configs/, scripts/ and tests/data are reachable and `lockstep` is on PATH; moves there.
 enter_sandbox() {
-  find_lockstep
-  [[ -z ${sandbox:-} ]] || rm -rf "$sandbox"
+  if [[ -z ${sandbox:-} ]]; then
+    find_lockstep
+    lockstep=$(realpath "$lockstep")
+  else
+    rm -rf "$sandbox"
+  fi
   sandbox=$(mktemp -d)
   trap 'rm -rf "$sandbox"' EXIT
   mkdir "$sandbox/bin" "$sandbox/work" "$sandbox/work/tests"
-  ln -s "$(realpath "$lockstep")" "$sandbox/bin/lockstep"
+  ln -s "$lockstep" "$sandbox/bin/lockstep"
   ln -s "$root/configs" "$root/scripts" "$sandbox/work/"
   ln -s "$root/tests/data" "$sandbox/work/tests/data"
   export PATH="$sandbox/bin:$PATH" LOCKSTEP="$sandbox/bin/lockstep" HOME="$sandbox"
