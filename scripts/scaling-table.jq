@@ -21,7 +21,7 @@ group_by(.network_name) as $groups
     + (if .fits == false or .tokens_per_s == null then ["", ""]
        else [.tokens_per_s / $yardstick.tokens_per_s, .tokens_per_s_per_gpu / $yardstick.tokens_per_s_per_gpu] end)
     + [(.breakdown_s | (.tp + .pp + .dp + .cp + .ep)) / .step_time_s, .breakdown_s.bubble / .step_time_s,
-       (.cost.effective_gpus | number), (.cost.usd_per_million_tokens | number)]
+       (.effective_gpus | number), (.cost.usd_per_million_tokens | number)]
     + (if .fits == false then ["no fit", (.memory_bytes_per_gpu | memory_note)] else ["ok", .bottleneck] end)
   end
 | map(tostring | gsub("[\t\n]"; " ")) | join("\t")
