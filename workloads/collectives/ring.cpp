@@ -89,13 +89,13 @@ class ChannelWalk {
 
 }  // namespace
 
-RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key) {
+RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels) {
   LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
   const std::vector<NodeGroup> groups = group_by_node(router.network(), members);
   RingShape shape;
   shape.ranks = static_cast<int>(members.size());
   shape.nodes = static_cast<int>(groups.size());
-  shape.channels = channel_count(groups);
+  shape.channels = channels > 0 ? channels : channel_count(groups);
   if (members.size() == 1) return shape;
 
   const bool has_nvlink = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
