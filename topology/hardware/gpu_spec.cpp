@@ -76,21 +76,24 @@ const FieldTable<GpuEfficiency>& efficiency_fields() {
   static const FieldTable<GpuEfficiency> table = [] {
     FieldTable<GpuEfficiency> t;
     t.field("gemm", &GpuEfficiency::gemm).required().range({0.01}, {1}).doc(
-        "share of the dense peak that large matrix products reach");
-    t.field("attention_forward", &GpuEfficiency::attention_forward)
+        "share of the dense peak that long matrix products reach");
+    t.field("gemm_ramp_k", &GpuEfficiency::gemm_ramp_k)
+        .range(0, 4096)
+        .doc("an inner product of length K reaches K / (K + this) of that share");
+    t.field("attention", &GpuEfficiency::attention)
         .required()
         .range({0.01}, {1})
-        .doc("share of the dense peak that fused attention reaches, on executed arithmetic");
-    t.field("attention_backward", &GpuEfficiency::attention_backward)
+        .doc("share of the dense peak that fused attention reaches, per executed operation");
+    t.field("attention_backward_ratio", &GpuEfficiency::attention_backward_ratio)
         .required()
-        .range({0.01}, {1})
-        .doc("the same for the backward pass of attention");
-    t.field("memory", &GpuEfficiency::memory).required().range({0.01}, {1}).doc(
+        .range({0.1}, {1})
+        .doc("that share in the backward pass over that in the forward pass");
+    t.field("hbm", &GpuEfficiency::hbm).required().range({0.01}, {1}).doc(
         "share of the HBM rate that memory-bound kernels reach");
-    t.field("overlap_slowdown", &GpuEfficiency::overlap_slowdown)
+    t.field("comm_slowdown", &GpuEfficiency::comm_slowdown)
         .required()
         .range({0}, {1})
-        .doc("how much slower compute is while a collective runs beside it");
+        .doc("compute takes 1 + this while a collective of its rank is in flight");
     return t;
   }();
   return table;

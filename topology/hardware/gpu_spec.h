@@ -47,12 +47,12 @@ struct PcieSpec {
 
 // How much of the peak kernels reach (workloads/kernels), one set per generation.
 struct GpuEfficiency {
-  Fraction gemm{0};              // large matrix products, of the dense peak
-  Fraction attention_forward{0};   // fused attention, of the dense peak, counting executed (causal) arithmetic
-  Fraction attention_backward{0};  // the same for its backward pass
-  Fraction memory{0};            // memory-bound kernels, of the HBM rate
-  // Relative slow-down of compute while a collective of another stream runs beside it.
-  Fraction overlap_slowdown{0};
+  Fraction gemm{0};                      // long matrix products, of the dense peak
+  double gemm_ramp_k = 0;                // an inner product of length K reaches K / (K + this) of it
+  Fraction attention{0};                 // fused attention forward, of the dense peak, per executed (causal) operation
+  Fraction attention_backward_ratio{1};  // backward's share over forward's
+  Fraction hbm{0};                       // memory-bound kernels, of the HBM rate
+  Fraction comm_slowdown{0};             // compute takes 1 + this while a collective of its rank is in flight
 };
 
 struct GpuSpec {
