@@ -6,6 +6,7 @@
 #include <map>
 
 #include "topology/builder.h"
+#include "topology/hardware/gpu_spec.h"
 
 namespace lockstep {
 namespace {
