@@ -83,11 +83,11 @@ class OpSink {
   virtual void push(Stream stream, const Op& op) = 0;
 };
 
-// A rank's place in its program. 32 bytes; owned by whoever runs the rank. pushed[] counts operations per stream.
+// A rank's place in its program; owned by whoever runs the rank. pushed[] counts operations per stream.
 struct ProgramCursor {
   std::int64_t slot = 0;
   std::int64_t pushed[kStreamCount] = {};
-  std::int64_t scratch[4] = {};  // generator's own (positions to wait for)
+  std::int64_t scratch[10] = {};  // generator's own
 };
 
 class Program {
