@@ -141,21 +141,24 @@ class FieldTable {
   // Reads the root of a referred document into S; the default is table.read_document. For foreign formats (a model's config.json).
   template <class S>
   using Loader = std::function<bool(const Document&, S&, ReadContext&, const std::string& path)>;
+  // Opens what a name or file stands for; the default looks it up in the library. For names that are built by a rule.
+  using Opener = std::function<std::optional<Document>(const Node&, ReadContext&, const std::string& path)>;
 
   // V is S or an optional of S; `table` must have a kind. When S has a `name` that is empty, it becomes the name of the preset.
   template <class V, class S>
-  SectionRef reference(std::string name, V T::*member, const FieldTable<S>& table, Loader<S> loader = nullptr) {
+  SectionRef reference(std::string name, V T::*member, const FieldTable<S>& table, Loader<S> loader = nullptr,
+                       Opener opener = nullptr) {
     SectionRef ref = section(std::move(name), member, table);
     Entry& e = *entries_.back();
     e.doc.type = "name, file or map";
     e.doc.reference_kind = table.kind();
-    e.read = [member, &table, loader = std::move(loader), inline_read = e.read](
+    e.read = [member, &table, loader = std::move(loader), opener = std::move(opener), inline_read = e.read](
                  const Node& n, T& out, ReadContext& c, const std::string& path, ReadMode mode) {
       const Node preset = n.is_scalar() ? n : n.find("preset");
       if (!preset) return inline_read(n, out, c, path, mode);
       S& value = emplace_contained<S>(out.*member);
       value = S{};
-      if (!load_reference<S>(preset, value, table, loader, c, path)) return;
+      if (!load_reference<S>(preset, value, table, loader, opener, c, path)) return;
       c.note_origin(path, n.position());
       const Node overlay = n.is_scalar() ? n.overrides() : n;
       if (overlay) table.read(overlay, value, c, path, ReadMode::kOverlay);
@@ -308,9 +311,10 @@ class FieldTable {
   }
 
   template <class S>
-  static bool load_reference(const Node& n, S& value, const FieldTable<S>& table, const Loader<S>& loader, ReadContext& c,
-                             const std::string& path) {
-    const std::optional<Document> document = detail::open_reference(n, table.kind(), c, path);
+  static bool load_reference(const Node& n, S& value, const FieldTable<S>& table, const Loader<S>& loader, const Opener& opener,
+                             ReadContext& c, const std::string& path) {
+    const std::optional<Document> document =
+        opener ? opener(n, c, path) : detail::open_reference(n, table.kind(), c, path);
     if (!document) return false;
     const bool is_read = loader ? loader(*document, value, c, path) : table.read_document(*document, value, c, path);
     if constexpr (requires { value.name = std::string(); }) {
