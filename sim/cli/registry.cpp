@@ -5,6 +5,8 @@ namespace lockstep::cli {
 
 std::vector<Verb> all_verbs() {
   std::vector<Verb> verbs = {
+      collective_verb(),
+      validate_verb(),
       check_verb(),
       list_verb(),
       schema_verb(),

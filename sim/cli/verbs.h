@@ -6,6 +6,8 @@
 
 namespace lockstep::cli {
 
+[[nodiscard]] Verb collective_verb();
+[[nodiscard]] Verb validate_verb();
 [[nodiscard]] Verb check_verb();
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb schema_verb();
