@@ -5,15 +5,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/config_library.h"
-#include "base/units.h"
 #include "sim/cli/exit_code.h"
 
 namespace lockstep::cli {
@@ -40,16 +41,22 @@ struct PositionalSpec {
 // Parsed arguments of one verb. Names are those of the verb's OptionSpecs; asking for another is a bug.
 class Arguments {
  public:
+  using Values = std::map<std::string, std::vector<std::string>, std::less<>>;
+  using Defaults = std::map<std::string, std::string, std::less<>>;  // one entry per option the verb has
+  Arguments(Values values, Defaults defaults, std::vector<std::string> positional)
+      : values_(std::move(values)), defaults_(std::move(defaults)), positional_(std::move(positional)) {}
+
   [[nodiscard]] bool has(std::string_view option) const;  // given on the command line (flags: set)
   // The value, or the default; empty when there is neither.
   [[nodiscard]] std::string text(std::string_view option) const;
-  [[nodiscard]] const std::vector<std::string>& all(std::string_view option) const;  // of a repeatable option
+  [[nodiscard]] std::vector<std::string> all(std::string_view option) const;  // of a repeatable option
   // The value as a decimal integer in [lowest, highest]; throws UserError naming the option. Empty: neither value nor default.
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view option, std::int64_t lowest, std::int64_t highest) const;
   [[nodiscard]] const std::vector<std::string>& positional() const { return positional_; }
 
-  std::map<std::string, std::vector<std::string>, std::less<>> values_;  // filled by parse.cpp
-  std::map<std::string, std::string, std::less<>> defaults_;
+ private:
+  Values values_;
+  Defaults defaults_;
   std::vector<std::string> positional_;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "topology/builder.h"
+#include "topology/hardware/gpu_spec.h"
 
 namespace lockstep {
 namespace {
@@ -13,9 +14,9 @@ namespace {
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 Network dgx(std::uint32_t nodes, int nics) {
-  const Wire nvlink{.capacity = Rate::bytes_per_second(240e9), .nominal = Rate::bytes_per_second(300e9)};
-  const Wire pcie{.capacity = Rate::bytes_per_second(48e9), .nominal = Rate::bytes_per_second(63e9)};
-  const Wire wire{.capacity = Rate::gbps(200), .nominal = Rate::gbps(200), .latency = Duration::nanos(500)};
+  const Wire nvlink = Wire::pure(Rate::bytes_per_second(240e9), {});
+  const Wire pcie = Wire::pure(Rate::bytes_per_second(48e9), {});
+  const Wire wire = Wire::pure(Rate::gbps(200), Duration::nanos(500));
   return NetworkBuilder({.nodes = nodes,
                          .server = NvSwitchServer({.gpus = 8, .nics = nics, .nvlink = nvlink, .gpu_pcie = pcie, .nic_pcie = pcie}),
                          .fabric = {.nodes_per_leaf = 4, .spines = 4, .host = wire, .leaf_spine = wire}})
@@ -55,8 +56,12 @@ TEST(Ring, RunsOverAllNicsOfANode) {
   EXPECT_EQ(shape.channels, 8);
   for (const LinkShare& s : shape.closed.shares) {
     const LinkTier tier = net.link(s.link).tier;
-    if (tier == LinkTier::kNvlink) EXPECT_EQ(s.coefficient, 7);
-    if (tier == LinkTier::kHost) EXPECT_EQ(s.coefficient, 1);
+    if (tier == LinkTier::kNvlink) {
+      EXPECT_EQ(s.coefficient, 7);
+    }
+    if (tier == LinkTier::kHost) {
+      EXPECT_EQ(s.coefficient, 1);
+    }
   }
   EXPECT_EQ(load(net, shape.closed)[LinkTier::kHost], 2 * 2 * 8);
 }

@@ -11,7 +11,6 @@
 
 #include "base/time.h"
 #include "base/units.h"
-#include "topology/hardware/gpu_spec.h"
 
 namespace lockstep {
 
@@ -19,6 +18,8 @@ namespace lockstep {
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr int kProtocolCount = 3;
 [[nodiscard]] std::string_view to_text(Protocol p);  // "LL", "LL128", "Simple"
+
+enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
 
 struct ProtocolCost {
   Duration base;          // per collective

@@ -102,7 +102,7 @@ void SlotWriter::leave_part() {
 void SlotWriter::forward(const Unit& unit) {
   const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, at_.pp - 1);
+  if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
   use_gather(unit);
   if (unit.is_embedding()) {
     compute(ModelPart::kEmbedding, true);
@@ -112,13 +112,13 @@ void SlotWriter::forward(const Unit& unit) {
   } else {
     layer_forward();
   }
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, at_.pp + 1);
+  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
 }
 
 void SlotWriter::backward(const Unit& unit) {
   const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, at_.pp + 1);
+  if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
   use_gather(unit);
   if (unit.is_embedding()) {
     enter_part();
@@ -134,7 +134,7 @@ void SlotWriter::backward(const Unit& unit) {
     part_backward(unit, ModelPart::kMlp);
     part_backward(unit, ModelPart::kAttention);
   }
-  if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, at_.pp - 1);
+  if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
 }
 
 void SlotWriter::layer_forward() {
@@ -162,28 +162,27 @@ void SlotWriter::head_forward() {
 
 // ---- pipeline
 
-void SlotWriter::receive(Stream stream, std::int64_t stage) {
+Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
   Coordinates peer = at_;
-  peer.pp = static_cast<std::uint32_t>((stage + plan_.pp()) % plan_.pp());
+  const std::int64_t stage = std::int64_t{at_.pp} + stage_offset + plan_.pp();  // chunks wrap around the pipeline
+  peer.pp = static_cast<std::uint32_t>(stage % plan_.pp());
   Op op;
-  op.kind = OpKind::kRecv;
+  op.kind = kind;
   op.peer = plan_.layout.rank_of(peer);
   op.bytes = program_.messages_.pipeline;
-  push(stream, op);
+  return op;
+}
+
+void SlotWriter::receive(Stream stream, std::int64_t stage_offset) {
+  push(stream, message(OpKind::kRecv, stage_offset));
   wait_all(Stream::kCompute, stream);
   if (plan_.job.scatter_gather) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
 }
 
-void SlotWriter::send(Stream stream, std::int64_t stage) {
-  Coordinates peer = at_;
-  peer.pp = static_cast<std::uint32_t>((stage + plan_.pp()) % plan_.pp());
+void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
   wait_all(stream, Stream::kCompute);
   if (plan_.tp() > 1) wait_all(stream, Stream::kTp);
-  Op op;
-  op.kind = OpKind::kSend;
-  op.peer = plan_.layout.rank_of(peer);
-  op.bytes = program_.messages_.pipeline;
-  push(stream, op);
+  push(stream, message(OpKind::kSend, stage_offset));
   if (plan_.job.virtual_stages == 1) wait_all(Stream::kCompute, stream);
 }
 

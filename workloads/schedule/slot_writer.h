@@ -58,8 +58,10 @@ class SlotWriter {
   void part_backward(const Unit& unit, ModelPart part);
   void head_forward();
 
-  void receive(Stream stream, std::int64_t stage);
-  void send(Stream stream, std::int64_t stage);
+  // stage_offset: +1 for the next stage, -1 for the previous one.
+  [[nodiscard]] Op message(OpKind kind, std::int64_t stage_offset) const;
+  void receive(Stream stream, std::int64_t stage_offset);
+  void send(Stream stream, std::int64_t stage_offset);
 
   [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
   void issue_gathers();
