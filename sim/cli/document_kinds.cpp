@@ -7,10 +7,10 @@ namespace lockstep::cli {
 
 std::vector<DocumentKind> document_kinds() {
   return {
-      document_kind("a cluster: servers, network and fabric", &cluster_fields),
-      document_kind("a server: GPUs, NVLink, PCIe and NIC slots", &server_fields),
-      document_kind("a GPU: compute peaks, memory, NVLink", &gpu_fields),
-      document_kind("a network: NICs per node and the transport over them", &network_fields),
+      document_kind("where a job runs: servers, network, fabric, price", &cluster_fields),
+      document_kind("a server: GPUs and how they are wired", &server_fields),
+      document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
+      document_kind("a transport with its NICs", &network_fields),
   };
 }
 

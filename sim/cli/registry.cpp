@@ -10,6 +10,7 @@ std::vector<Verb> all_verbs() {
       check_verb(),
       list_verb(),
       schema_verb(),
+      topo_verb(),
   };
   for (Verb& v : verbs) v.options.push_back({.name = "help", .value_name = "", .doc = "this text", .short_name = 'h'});
   return verbs;
