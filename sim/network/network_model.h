@@ -10,11 +10,13 @@
 //   advance(t, out)       everything due at t: latencies end, transfers complete
 //   start(t, ...) / set_capacity(t, ...)   whatever the caller adds at t
 //   settle(t)             one re-solve for the whole batch
-// next_event() is only valid after settle(). The order of calls inside an instant never changes a result.
+// next_event() is only valid after settle() and is never() when nothing will happen by itself. Time must not pass an event without
+// advance(). A transfer on a link of capacity 0 does not end. The order of `out` is unspecified. The order of calls inside an instant never changes a result.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -27,7 +29,7 @@ namespace lockstep {
 struct TransferSpec {
   std::span<const LinkShare> shares;  // sorted by link, distinct; must outlive the transfer (routes are cached by the caller)
   std::int64_t weight = 1;            // > 0
-  std::int64_t bytes = 0;             // per member, >= 0
+  std::int64_t bytes = 0;             // per member, >= 0; members x bytes must stay within int64
   Duration latency;                   // >= 0
   Rate rate_cap = Rate::units(0);     // upper bound on a member's rate; 0: none. Acts as a private link
   std::int64_t members = 1;           // for delivered-byte accounting: members x bytes
@@ -55,6 +57,11 @@ class NetworkModel {
   [[nodiscard]] virtual Instant next_event() const = 0;
   [[nodiscard]] virtual std::int64_t in_flight() const = 0;
   [[nodiscard]] virtual LinkUsage usage(LinkId link, Instant now) const = 0;
+  // What is under way and what holds it back, a few lines at most; for the message when next_event() is never() although
+  // in_flight() > 0 and nobody else has anything to do: that is a stall or a completion beyond the range of time.
+  [[nodiscard]] virtual std::string describe_pending() const = 0;
+  // The end of a run. Throws SimulationError, naming what is left, unless every transfer ended and every byte was delivered.
+  virtual void finish(Instant now) const = 0;
 };
 
 }  // namespace lockstep

@@ -89,13 +89,13 @@ class ChannelWalk {
 
 }  // namespace
 
-RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key) {
+RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels) {
   LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
   const std::vector<NodeGroup> groups = group_by_node(router.network(), members);
   RingShape shape;
   shape.ranks = static_cast<int>(members.size());
   shape.nodes = static_cast<int>(groups.size());
-  shape.channels = channel_count(groups);
+  shape.channels = channels > 0 ? channels : channel_count(groups);
   if (members.size() == 1) return shape;
 
   const bool has_nvlink = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
@@ -185,8 +185,7 @@ LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tun
     drained = Rate::units(tuning.nvlink.scaled(share).units() / shape.nvlink_channels);
   }
   const std::int64_t passes = s.steps / (n - 1);  // how often the data goes round
-  const std::int64_t network_steps = shape.nodes > 1 ? passes * (shape.nodes - (s.is_closed ? 0 : 1)) : 0;
-  const std::int64_t bounded_network_steps = std::min(network_steps, s.steps);
+  const std::int64_t network_steps = passes * (shape.nodes - 1);
 
   double best = 0;
   for (std::size_t p = 0; p < kProtocolCount; ++p) {
@@ -196,8 +195,8 @@ LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tun
     Rate cap = drained;
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(line_rate, drained).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
-    const Duration latency = cost.base + cost.nvlink_hop * (s.steps - bounded_network_steps) +
-                             (cost.network_hop + shape.network_latency) * bounded_network_steps;
+    const Duration latency = cost.base + cost.nvlink_hop * (s.steps - network_steps) +
+                             (cost.network_hop + shape.network_latency) * network_steps;
     const double seconds =
         latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
     if (p == 0 || forced != nullptr || seconds < best) {

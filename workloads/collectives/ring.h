@@ -31,8 +31,9 @@ struct RingShape {
 };
 
 // `channel_key` tells the connections of different communicators apart for ECMP hashing.
-// PRE: members distinct, at least one. A single member gives an empty shape.
-[[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key);
+// `channels` 0: one per NIC of the members. PRE: members distinct, at least one. A single member gives an empty shape.
+[[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key,
+                                   int channels = 0);
 
 // One collective, ready for a network model.
 struct LoweredCollective {

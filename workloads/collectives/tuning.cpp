@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "topology/hardware/gpu_spec.h"
+
 namespace lockstep {
 namespace {
 

@@ -19,7 +19,7 @@ enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr int kProtocolCount = 3;
 [[nodiscard]] std::string_view to_text(Protocol p);  // "LL", "LL128", "Simple"
 
-enum class GpuGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
 
 struct ProtocolCost {
   Duration base;          // per collective

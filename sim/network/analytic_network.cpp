@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/analytic_network.h"
+
+#include <algorithm>
+
+#include "sim/network/group_clocks.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+// The first whole picosecond at which `work` is done, never() beyond the range of time.
+Instant end_of(Int128 work, std::int64_t level, Instant since) {
+  if (level == 0) return Instant::never();
+  const Int128 wait = ceil_div(work, Int128{level});
+  if (wait >= Instant::never().picos() - since.picos()) return Instant::never();
+  return Instant::picos(since.picos() + static_cast<std::int64_t>(wait));
+}
+
+}  // namespace
+
+AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities)
+    : busy_s_(capacities.size(), 0.0), ledger_(capacities.size()) {
+  for (const Rate c : capacities) capacities_.push_back(c.units());
+}
+
+void AnalyticNetwork::start(Instant now, const TransferSpec& spec) {
+  const TransferId id = ledger_.open(spec);
+  if (id.index() >= states_.size()) states_.resize(id.index() + 1);
+  State& state = states_[id.index()];
+  state.phase = Phase::kLatency;
+  state.work = GroupClocks::work_of(spec.bytes, spec.weight);
+  if (spec.latency > Duration{}) {
+    state.end = now + spec.latency;
+    events_.push(state.end, id);
+  } else {
+    run_on(id, now);
+  }
+}
+
+std::int64_t AnalyticNetwork::level_alone(const TransferSpec& spec) const {
+  std::int64_t level = spec.rate_cap > Rate{} ? spec.rate_cap.units() / spec.weight : kUnlimited;
+  for (const LinkShare& s : spec.shares) level = std::min(level, capacities_[s.link.index()] / s.coefficient);
+  return level;
+}
+
+void AnalyticNetwork::run_on(TransferId id, Instant now) {
+  State& state = states_[id.index()];
+  state.phase = Phase::kMoving;
+  state.since = now;
+  state.level = level_alone(ledger_.spec(id));
+  if (state.level == kUnlimited) state.work = 1;
+  state.end = end_of(state.work, state.level == kUnlimited ? 1 : state.level, now);
+  if (!state.end.is_never()) events_.push(state.end, id);
+}
+
+void AnalyticNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
+  LOCKSTEP_CHECK(link.index() < capacities_.size(), "there is no link {}", link.value());
+  LOCKSTEP_CHECK(capacity >= Rate{}, "link {} cannot have capacity {}", link.value(), capacity.units());
+  changed_.clear();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    // One that ends at this very instant ends: its last byte has moved.
+    if (state.phase != Phase::kMoving || state.end == now) continue;
+    const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
+    if (std::none_of(spec.shares.begin(), spec.shares.end(), [&](const LinkShare& s) { return s.link == link; })) continue;
+    const Duration time = now - state.since;
+    state.work -= static_cast<Int128>(state.level) * time.picos();
+    add_busy_time(spec, state.level, time);
+    changed_.push_back(TransferId::from_index(i));
+  }
+  capacities_[link.index()] = capacity.units();
+  for (const TransferId id : changed_) run_on(id, now);
+}
+
+void AnalyticNetwork::advance(Instant now, std::vector<Completion>& out) {
+  while (true) {
+    const TransferId id = events_.pop_due(now);
+    if (id.is_none()) break;
+    State& state = states_[id.index()];
+    if (state.end != now) continue;
+    if (state.phase == Phase::kLatency) {
+      run_on(id, now);
+    } else if (state.phase == Phase::kMoving) {
+      state.phase = Phase::kFree;
+      if (state.level != kUnlimited) add_busy_time(ledger_.spec(id), state.level, now - state.since);
+      out.push_back(ledger_.close(id));
+    }
+  }
+}
+
+void AnalyticNetwork::add_busy_time(const TransferSpec& spec, std::int64_t level, Duration time) {
+  if (level == 0 || time == Duration{}) return;
+  for (const LinkShare& s : spec.shares) {
+    const double rate = static_cast<double>(s.coefficient) * static_cast<double>(level);
+    busy_s_[s.link.index()] += rate / static_cast<double>(capacities_[s.link.index()]) * time.seconds();
+  }
+}
+
+void AnalyticNetwork::settle(Instant) {}
+
+Instant AnalyticNetwork::next_event() const { return events_.next(); }
+
+LinkUsage AnalyticNetwork::usage(LinkId link, Instant) const {
+  return {ledger_.bytes_over(link), busy_s_[link.index()]};
+}
+
+std::string AnalyticNetwork::describe_pending() const {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].phase != Phase::kMoving || !states_[i].end.is_never()) continue;
+    const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
+    return fmt::format("transfer {} of {} bytes {}", spec.token, spec.bytes,
+                       states_[i].level == 0 ? "crosses a link of capacity 0" : "ends beyond the range of time");
+  }
+  return "nothing is moving";
+}
+
+void AnalyticNetwork::finish(Instant now) const { ledger_.check_finished(now, describe_pending()); }
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// No contention: every transfer runs as if it were alone,
+//
+//   end = start + latency + ceil(bytes / (weight x level)),   level = min over its links of floor(capacity / coefficient)
+//
+// which is a lower bound for every other model, and what a spreadsheet would say. Members of one transfer do share links with each
+// other (that is what coefficients say). A capacity that changes under way counts from that instant on; a changed link scans what is
+// in flight. Link usage is added when a transfer ends and may exceed the time that passed: links are not shared here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/network/delay_queue.h"
+#include "sim/network/network_model.h"
+#include "sim/network/transfer_ledger.h"
+
+namespace lockstep {
+
+class AnalyticNetwork final : public NetworkModel {
+ public:
+  // capacities by link; link_capacities(network) gives them.
+  explicit AnalyticNetwork(std::span<const Rate> capacities);
+
+  void start(Instant now, const TransferSpec& spec) override;
+  void set_capacity(Instant now, LinkId link, Rate capacity) override;
+  void advance(Instant now, std::vector<Completion>& out) override;
+  void settle(Instant now) override;
+  [[nodiscard]] Instant next_event() const override;
+  [[nodiscard]] std::int64_t in_flight() const override { return ledger_.in_flight(); }
+  [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const override;
+  [[nodiscard]] std::string describe_pending() const override;
+  void finish(Instant now) const override;
+
+ private:
+  enum class Phase : std::uint8_t { kFree, kLatency, kMoving };
+  struct State {
+    Phase phase = Phase::kFree;
+    Instant end;              // while moving; an entry of the queue with another time is out of date
+    Instant since;            // of `work` and `level`
+    Int128 work = 0;          // left, in level x picoseconds
+    std::int64_t level = 0;
+  };
+
+  [[nodiscard]] std::int64_t level_alone(const TransferSpec& spec) const;
+  void run_on(TransferId id, Instant now);
+  void add_busy_time(const TransferSpec& spec, std::int64_t level, Duration time);
+
+  std::vector<std::int64_t> capacities_;
+  std::vector<double> busy_s_;
+  TransferLedger ledger_;
+  DelayQueue events_;
+  std::vector<State> states_;
+  std::vector<TransferId> changed_;  // scratch
+};
+
+}  // namespace lockstep

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/flow_network.h"
+
+#include <algorithm>
+
+namespace lockstep {
+
+FlowNetwork::FlowNetwork(std::span<const Rate> capacities, FlowOptions options)
+    : options_(options),
+      solver_(capacities, options.strategy, options.audit),
+      ledger_(capacities.size()),
+      meters_(capacities.size()) {}
+
+void FlowNetwork::start(Instant now, const TransferSpec& spec) {
+  expect_settled_before(now);
+  const TransferId id = ledger_.open(spec);
+  if (id.index() >= states_.size()) states_.resize(id.index() + 1);
+  states_[id.index()] = State{};
+  if (spec.latency == Duration{}) {
+    begin(id, now);
+  } else {
+    delays_.push(now + spec.latency, id);
+  }
+}
+
+void FlowNetwork::begin(TransferId id, Instant now) {
+  const TransferSpec& spec = ledger_.spec(id);
+  State& state = states_[id.index()];
+  const bool capped = spec.rate_cap > Rate{};
+  if (spec.shares.empty() && !capped) {
+    state.phase = Phase::kUnlimited;
+    delays_.push(now + Duration::picos(1), id);
+    return;
+  }
+  state.phase = Phase::kMoving;
+  if (capped) state.private_link = solver_.add_private_link(spec.rate_cap.units());
+  state.entity = solver_.add(spec.shares, {state.private_link, spec.weight});
+  if (state.entity.index() >= transfer_of_.size()) transfer_of_.resize(state.entity.index() + 1);
+  transfer_of_[state.entity.index()] = id;
+}
+
+void FlowNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
+  LOCKSTEP_CHECK(link.index() < meters_.size(), "there is no link {}", link.value());
+  expect_settled_before(now);
+  solver_.set_capacity(link, capacity.units());
+}
+
+void FlowNetwork::advance(Instant now, std::vector<Completion>& out) {
+  expect_settled_before(now);
+  while (true) {
+    const TransferId id = delays_.pop_due(now);
+    if (id.is_none()) break;
+    if (states_[id.index()].phase == Phase::kUnlimited) {
+      end(id, out);
+    } else {
+      begin(id, now);
+    }
+  }
+  while (true) {
+    const EntityId e = clocks_.pop_due(now);
+    if (e.is_none()) break;
+    const TransferId id = transfer_of_[e.index()];
+    take_entity(id);
+    end(id, out);
+  }
+}
+
+void FlowNetwork::take_entity(TransferId id) {
+  State& state = states_[id.index()];
+  mark_dirty(solver_.bottleneck(state.entity));
+  solver_.remove(state.entity);
+  if (!state.private_link.is_none()) solver_.release_private_link(state.private_link);
+  state.entity = EntityId::none();
+  state.private_link = LinkId::none();
+}
+
+void FlowNetwork::end(TransferId id, std::vector<Completion>& out) {
+  if (options_.fault == FlowFault::kDropCompletion && faults_injected_ == 0 && completions_++ >= options_.fault_at) {
+    ++faults_injected_;
+    ledger_.lose(id);
+    return;
+  }
+  out.push_back(ledger_.close(id));
+}
+
+void FlowNetwork::settle(Instant now) {
+  expect_settled_before(now);
+  if (!solver_.has_changes()) return;
+  solver_.solve();
+  follow_changes(now);
+  if (options_.audit == max_min::AuditScope::kEverything) clocks_.audit(now);
+  if (options_.fault != FlowFault::kNone) inject_fault();
+}
+
+void FlowNetwork::follow_changes(Instant now) {
+  for (const EntityId e : solver_.moved()) {
+    const LinkId group = solver_.bottleneck(e);
+    if (!clocks_.contains(e)) {
+      const TransferSpec& spec = ledger_.spec(transfer_of_[e.index()]);
+      clocks_.insert(e, group, GroupClocks::work_of(spec.bytes, spec.weight), now);
+    } else if (clocks_.group_of(e) != group) {
+      mark_dirty(clocks_.group_of(e));
+      clocks_.move(e, group, now);
+    }
+    mark_dirty(group);
+  }
+  for (const LinkId g : solver_.relevelled()) mark_dirty(g);
+  for (const LinkId g : dirty_) {
+    clocks_.set_rate(g, solver_.group_level(g), now);
+    is_dirty_[g.index()] = 0;
+  }
+  dirty_.clear();
+  for (const LinkId l : solver_.reloaded()) read_meter(l, now);
+  solver_.clear_changes();
+}
+
+void FlowNetwork::mark_dirty(LinkId group) {
+  if (group.index() >= is_dirty_.size()) is_dirty_.resize(std::max(group.index() + 1, solver_.link_count()), 0);
+  if (is_dirty_[group.index()] != 0) return;
+  is_dirty_[group.index()] = 1;
+  dirty_.push_back(group);
+}
+
+void FlowNetwork::read_meter(LinkId link, Instant now) {
+  if (link.index() >= meters_.size()) return;  // a rate cap
+  Meter& m = meters_[link.index()];
+  m.busy_s += m.utilization * (now - Instant::picos(m.since_ps)).seconds();
+  m.since_ps = now.picos();
+  const std::int64_t load = solver_.load(link);
+  m.utilization = load == 0 ? 0.0 : static_cast<double>(load) / static_cast<double>(solver_.capacity(link));
+}
+
+Instant FlowNetwork::next_event() const {
+  LOCKSTEP_CHECK(!solver_.has_changes(), "next_event() before settle() at {} ps", batch_.picos());
+  return std::min(delays_.next(), clocks_.next());
+}
+
+LinkUsage FlowNetwork::usage(LinkId link, Instant now) const {
+  const Meter& m = meters_[link.index()];
+  return {ledger_.bytes_over(link), m.busy_s + m.utilization * (now - Instant::picos(m.since_ps)).seconds()};
+}
+
+std::string FlowNetwork::describe_pending() const {
+  constexpr int kNamed = 5;
+  std::string text;
+  int left = kNamed;
+  for (std::size_t i = 0; i < states_.size() && left > 0; ++i) {
+    const State& state = states_[i];
+    if (state.entity.is_none()) continue;
+    const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
+    text += fmt::format("{}transfer {} of {} bytes {} link {}", left == kNamed ? "" : "; ", spec.token, spec.bytes,
+                        solver_.level(state.entity) == 0 ? "is stopped by" : "is held back by",
+                        solver_.bottleneck(state.entity).value());
+    --left;
+  }
+  return text.empty() ? "nothing is moving" : text;
+}
+
+void FlowNetwork::finish(Instant now) const { ledger_.check_finished(now, describe_pending()); }
+
+void FlowNetwork::inject_fault() {
+  if (faults_injected_ > 0 || solver_.counts().solves <= options_.fault_at) return;
+  if (clocks_.next().is_never() || options_.fault == FlowFault::kDropCompletion) return;
+  ++faults_injected_;
+  const LinkId victim = clocks_.next_group();
+  if (options_.fault == FlowFault::kExcessRate) solver_.inject_excess(victim);
+  if (options_.fault == FlowFault::kLoseWakeup) clocks_.inject_lost_wakeup(victim);
+}
+
+void FlowNetwork::expect_settled_before(Instant now) {
+  LOCKSTEP_CHECK(now >= batch_, "time runs backwards from {} ps to {} ps", batch_.picos(), now.picos());
+  LOCKSTEP_CHECK(now == batch_ || !solver_.has_changes(), "changes at {} ps were not settled before {} ps", batch_.picos(),
+                 now.picos());
+  batch_ = now;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/max_min/group_filling.h"
+
+namespace lockstep::max_min {
+
+void GroupFilling::run(SolverState& s) {
+  s.begin_attempt();
+  open_fresh(s);
+  open_groups(s, lowest_changed_level(s));
+  heap_.clear();
+  for (const LinkId l : s.used) {
+    LinkState& link = s.link(l);
+    link.open = link.set_coefficients;
+    link.residual = link.capacity - (link.load - link.set_load);
+    if (link.open > 0) heap_.add(l, s.fill_level(l));
+  }
+  heap_.build();
+  const auto level_of = [&s](LinkId l) { return s.fill_level(l); };
+  while (true) {
+    const std::int64_t level = heap_.pop_round(level_of, round_);
+    if (level == kNoLevel) break;
+    for (const LinkId b : round_) s.link(b).frozen_at = level;
+    for (const LinkId b : round_) claim_members(s, b);
+    for (const LinkId b : round_) freeze_column(s, b, level);
+  }
+  for (const LinkId l : s.used) s.set_load(l, s.link(l).capacity - s.link(l).residual);
+}
+
+// Below the returned level the new filling repeats the old one: it is the lowest level at which a touched link did or will hold
+// somebody back whom the batch concerns.
+std::int64_t GroupFilling::lowest_changed_level(SolverState& s) {
+  std::int64_t lowest = kNoLevel;
+  for (const LinkId l : s.touched) {
+    const LinkState& link = s.use(l);
+    shares_.clear();
+    for (CellId c = s.table.row(l); !c.is_none(); c = s.table.cell(c).row_next) {
+      const Cell& cell = s.table.cell(c);
+      shares_.push_back({s.link(cell.group).level, cell.coefficient});
+    }
+    if (link.set_coefficients > 0) shares_.push_back({kNoLevel, link.set_coefficients});
+    const std::int64_t level = link_level(link.capacity, shares_);
+    for (const LevelShare& x : shares_) {
+      if (x.level > level) lowest = std::min(lowest, level);
+    }
+    if (!s.table.column(l).is_none() && link.level != level) lowest = std::min({lowest, level, link.level});
+  }
+  return lowest;
+}
+
+void GroupFilling::open_groups(SolverState& s, std::int64_t from) {
+  for (const LinkId g : s.table.groups()) {
+    const std::int64_t level = s.link(g).level;
+    if (level < from) continue;
+    s.use(g).group_open = true;
+    for (CellId c = s.table.column(g); !c.is_none(); c = s.table.cell(c).column_next) {
+      const Cell& cell = s.table.cell(c);
+      LinkState& link = s.use(cell.link);
+      link.set_coefficients += cell.coefficient;
+      link.set_load += cell.coefficient * level;
+    }
+  }
+}
+
+void GroupFilling::open_fresh(SolverState& s) {
+  for (const EntityId id : s.fresh) {
+    s.table.entity(id).new_level = kNoLevel;
+    for (Incidence& i : s.table.incidences(id)) {
+      LinkState& link = s.use(i.link);
+      i.next_in_set = link.set_first;
+      link.set_first = s.table.id_of(i);
+      link.set_coefficients += i.coefficient;
+    }
+  }
+}
+
+// Everything open on link b joins its group, except members of groups frozen in this very round, which are equals.
+void GroupFilling::claim_members(SolverState& s, LinkId b) {
+  claimed_.clear();
+  for (CellId c = s.table.row(b); !c.is_none(); c = s.table.cell(c).row_next) {
+    const LinkState& group = s.link(s.table.cell(c).group);
+    if (group.stamp == s.stamp && group.group_open && group.frozen_at == kNoLevel) claimed_.push_back(c);
+  }
+  for (const CellId c : claimed_) {
+    // WHY the peek at next: the last member to leave takes the cell with it.
+    for (IncidenceId i = s.table.cell(c).first; !i.is_none();) {
+      const Incidence& x = s.table.incidence(i);
+      i = x.next;
+      s.moved.push_back(x.entity);
+      s.table.move(x.entity, b);
+    }
+  }
+  for (IncidenceId i = s.link(b).set_first; !i.is_none(); i = s.table.incidence(i).next_in_set) {
+    const EntityId id = s.table.incidence(i).entity;
+    if (!s.table.entity(id).group.is_none()) continue;
+    s.moved.push_back(id);
+    s.table.attach(id, b);
+  }
+}
+
+void GroupFilling::freeze_column(SolverState& s, LinkId b, std::int64_t level) {
+  if (s.link(b).level != level) s.set_level(b, level);
+  for (CellId c = s.table.column(b); !c.is_none(); c = s.table.cell(c).column_next) {
+    const Cell& cell = s.table.cell(c);
+    LinkState& link = s.link(cell.link);
+    link.residual -= cell.coefficient * level;
+    link.open -= cell.coefficient;
+  }
+}
+
+}  // namespace lockstep::max_min
