@@ -40,35 +40,6 @@ class BucketFiller {
 
 }  // namespace
 
-ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
-  return {.has_embedding = plan.is_first(stage) && chunk == 0,
-          .has_head = plan.is_last(stage) && chunk == plan.job.virtual_stages - 1,
-          .layers = plan.chunk_layers(stage)};
-}
-
-std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart part) {
-  std::vector<ParameterTensor> tensors = parameter_tensors(plan.job.model, part);
-  if (part == ModelPart::kHead && plan.has_embedding_copy()) {
-    tensors.push_back(parameter_tensors(plan.job.model, ModelPart::kEmbedding).front());
-  }
-  return tensors;
-}
-
-std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& t : stage_tensors(plan, part)) sum = checked_add(sum, t.rank_elements(plan.tp()));
-  return sum;
-}
-
-std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  const std::int64_t layer =
-      stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
-  std::int64_t sum = checked_mul(layer, plan.stage_layers[static_cast<std::size_t>(stage)]);
-  if (plan.is_first(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
-  return sum;
-}
-
 std::vector<GradientBucket> gradient_buckets(const TrainingPlan& plan, std::int64_t stage) {
   BucketFiller filler(plan);
   for (std::int64_t chunk = plan.job.virtual_stages - 1; chunk >= 0; --chunk) {
