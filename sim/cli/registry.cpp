@@ -5,9 +5,12 @@ namespace lockstep::cli {
 
 std::vector<Verb> all_verbs() {
   std::vector<Verb> verbs = {
+      collective_verb(),
+      validate_verb(),
       check_verb(),
       list_verb(),
       schema_verb(),
+      topo_verb(),
   };
   for (Verb& v : verbs) v.options.push_back({.name = "help", .value_name = "", .doc = "this text", .short_name = 'h'});
   return verbs;

@@ -6,9 +6,12 @@
 
 namespace lockstep::cli {
 
+[[nodiscard]] Verb collective_verb();
+[[nodiscard]] Verb validate_verb();
 [[nodiscard]] Verb check_verb();
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb schema_verb();
+[[nodiscard]] Verb topo_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<Verb> all_verbs();

@@ -9,6 +9,7 @@
 #include "sim/network/analytic_network.h"
 #include "sim/network/flow_network.h"
 #include "sim/network/ideal_network.h"
+#include "sim/network/link_capacities.h"
 
 namespace lockstep {
 namespace {
@@ -45,9 +46,9 @@ NetworkKind network_kind(std::string_view name) {
 std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network) {
   switch (kind) {
     case NetworkKind::kAnalytic:
-      return std::make_unique<AnalyticNetwork>(network);
+      return std::make_unique<AnalyticNetwork>(link_capacities(network));
     case NetworkKind::kFlow:
-      return std::make_unique<FlowNetwork>(network);
+      return std::make_unique<FlowNetwork>(link_capacities(network));
     case NetworkKind::kIdeal:
       break;
   }

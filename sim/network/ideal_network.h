@@ -3,7 +3,9 @@
 // what the GPUs and the schedule alone would need; effective GPUs and effective price compare with it.
 #pragma once
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/network/network_model.h"
 
@@ -31,6 +33,10 @@ class IdealNetwork final : public NetworkModel {
   [[nodiscard]] Instant next_event() const override { return due_; }
   [[nodiscard]] std::int64_t in_flight() const override { return static_cast<std::int64_t>(started_.size() + due_now_.size()); }
   [[nodiscard]] LinkUsage usage(LinkId, Instant) const override { return {}; }
+  [[nodiscard]] std::string describe_pending() const override { return {}; }
+  void finish(Instant) const override {
+    LOCKSTEP_CHECK(in_flight() == 0, "{} transfers are pending on the ideal network", in_flight());
+  }
 
  private:
   std::vector<Completion> started_;  // at started_at_, not settled yet

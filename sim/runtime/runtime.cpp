@@ -329,7 +329,8 @@ class Runtime final : private OpSink {
   // --- the end ---------------------------------------------------------------------------------------------------
 
   void finish() {
-    throw_if_stalled(ranks_, in_.network.in_flight());
+    throw_if_stalled(ranks_, in_.network.in_flight(), in_.network.describe_pending());
+    in_.network.finish(now_);
     result_.step_time = now_ - Instant();
     std::array<Int128, kTimeClassCount> sum = {};
     for (RankState& rank : ranks_) {

@@ -29,7 +29,7 @@ std::string describe(const Op& op) {
 
 }  // namespace
 
-void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight) {
+void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight, const std::string& pending) {
   constexpr int kShown = 8;
   int stalled = 0;
   std::string text;
@@ -45,8 +45,8 @@ void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_i
   }
   if (text.empty() && transfers_in_flight == 0) return;
   if (stalled > kShown) text += fmt::format("\n  ... and {} more", stalled - kShown);
-  throw SimulationError(fmt::format("the run cannot go on: nothing is scheduled, {} transfers are stalled in the network{}",
-                                    transfers_in_flight, text));
+  throw SimulationError(fmt::format("the run cannot go on: nothing is scheduled, {} transfers are stalled in the network{}{}",
+                                    transfers_in_flight, text, pending.empty() ? pending : "\n  " + pending));
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 
 #include "sim/network/flow_network.h"
 #include "sim/network/ideal_network.h"
+#include "sim/network/link_capacities.h"
 #include "tests/support/script_program.h"
 #include "topology/builder.h"
 
@@ -41,7 +42,7 @@ struct Box {
                         .tie_seed = tie_seed});
   }
   RuntimeResult flow(const Program& program, double slowdown = 0, std::optional<std::uint64_t> tie_seed = {}) const {
-    FlowNetwork network(net);
+    FlowNetwork network(link_capacities(net));
     return run(program, network, slowdown, tie_seed);
   }
 };
