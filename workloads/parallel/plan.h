@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "topology/network.h"
 #include "workloads/parallel/job.h"
 #include "workloads/parallel/layout.h"
 
 namespace lockstep {
+
+class ReadContext;
 
 struct TrainingPlan {
   JobSpec job;
@@ -36,6 +39,8 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t micro_batch_tokens() const {
     return job.micro_batch * job.seq_len / layout.sizes().cp;
   }
+  // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
+  [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.
   [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
 };
@@ -51,5 +56,11 @@ using PositionOf = std::function<Position(std::string_view key)>;
 // Checks the job against `gpus` GPUs. Adds every fault found to `diagnostics` and returns nothing if there was one.
 [[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
                                                        Diagnostics& diagnostics);
+// The same for a job that was read at `path` of a document.
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, ReadContext& context,
+                                                       const std::string& path);
+
+// Where each rank runs: as the job says, or packed, rank i on endpoint i.
+[[nodiscard]] std::vector<EndpointId> place_ranks(const TrainingPlan& plan);
 
 }  // namespace lockstep

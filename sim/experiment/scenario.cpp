@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/scenario.h"
+
+#include "base/field_table.h"
+
+namespace lockstep {
+namespace {
+
+std::optional<Document> open_document(const ScenarioRequest& request, Diagnostics& d) {
+  if (request.file) return Document::load(*request.file, d);
+  Document document = Document::empty_map("command line");
+  document.assign("kind", "scenario", "command line", d, true);
+  return document;
+}
+
+bool apply_options(const ScenarioRequest& request, Document& document, Diagnostics& d) {
+  bool is_good = true;
+  if (request.cluster) is_good = document.assign("cluster", *request.cluster, "--cluster", d, true) && is_good;
+  if (request.job) is_good = document.assign("job", *request.job, "--job", d, true) && is_good;
+  for (const std::string& assignment : request.assignments) is_good = document.set(assignment, d) && is_good;
+  return is_good;
+}
+
+}  // namespace
+
+const FieldTable<ScenarioSpec>& scenario_fields() {
+  static const FieldTable<ScenarioSpec> table = [] {
+    FieldTable<ScenarioSpec> t("scenario");
+    t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
+    t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
+    return t;
+  }();
+  return table;
+}
+
+std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context) {
+  Diagnostics& d = context.diagnostics();
+  std::optional<Document> document = open_document(request, d);
+  if (!document || !apply_options(request, *document, d)) return std::nullopt;
+  Scenario scenario;
+  if (request.file) scenario.content_hash = document->content_hash();
+  if (!scenario_fields().read_document(*document, scenario.spec, context)) return std::nullopt;
+  if (!request.file) scenario.spec.name = scenario.spec.job.name;
+  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), context, "job");
+  if (!plan) return std::nullopt;
+  scenario.plan = *std::move(plan);
+  return scenario;
+}
+
+}  // namespace lockstep
