@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/scenario.h"
 
+#include "base/config_library.h"
 #include "base/field_table.h"
 
 namespace lockstep {
 namespace {
 
-std::optional<Document> open_document(const ScenarioRequest& request, Diagnostics& d) {
+std::optional<Document> open_document(const ScenarioRequest& request, const ReadContext& context, Diagnostics& d) {
+  if (request.file && context.library() != nullptr && *request.file != "-") {
+    return context.library()->open("scenario", *request.file, {"command line", 0, 0}, {}, d);
+  }
   if (request.file) return Document::load(*request.file, d);
   Document document = Document::empty_map("command line");
   document.assign("kind", "scenario", "command line", d, true);
@@ -35,7 +39,7 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
 
 std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context) {
   Diagnostics& d = context.diagnostics();
-  std::optional<Document> document = open_document(request, d);
+  std::optional<Document> document = open_document(request, context, d);
   if (!document || !apply_options(request, *document, d)) return std::nullopt;
   Scenario scenario;
   if (request.file) scenario.content_hash = document->content_hash();
