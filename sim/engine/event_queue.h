@@ -1,96 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agenda of a simulation: what happens when. Order: time, then the order of scheduling (or a seeded shuffle of it, which tests use to
-// prove that the order among simultaneous events changes nothing). Events at one instant share a bucket, so the heap holds instants, not
-// events: thousands of GPUs that finish a kernel together cost one heap operation.
+// Events in the order (time, class, sequence of pushing): the same pushes always give the same pops. That order exists for
+// reproducibility only; no result may depend on it, and a shuffled queue (below) lets tests prove that.
 //
-// Cost: O(1) amortised per event plus O(log instants) per distinct instant; no allocation once warm.
+// Training jobs put hundreds of events on one instant, so the heap holds instants, not events: each distinct instant has a
+// bucket with one first-in-first-out list per class, found by a flat hash of its time. Push and pop are O(1) expected within a
+// known instant, O(log of distinct pending instants) for a new one. Buckets are recycled with their memory.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
 #include "base/time.h"
+#include "sim/engine/flat_index.h"
 
 namespace lockstep {
 
-// Whom it concerns and which schedule of it: an event whose version is outdated is ignored by its receiver.
-struct Event {
-  std::uint32_t entity = 0;
-  std::uint32_t version = 0;
+// What happens first within an instant.
+enum class EventClass : std::uint8_t {
+  kEnd,     // whatever ends frees GPUs, streams and links before anything new looks at them
+  kBegin,   // whatever begins is known completely ...
+  kSettle,  // ... before what is shared is divided, once per instant
 };
+inline constexpr std::size_t kEventClassCount = 3;
 
+template <class Payload>
 class EventQueue {
+  static_assert(std::is_trivially_copyable_v<Payload>, "events are plain values");
+
  public:
-  explicit EventQueue(std::optional<std::uint64_t> tie_seed = {}) : tie_seed_(tie_seed) {}
+  struct Event {
+    Instant time;
+    EventClass event_class = EventClass::kEnd;
+    Payload payload{};
+  };
 
-  [[nodiscard]] bool is_empty() const { return heap_.empty(); }
-  [[nodiscard]] Instant next() const { return heap_.empty() ? Instant::never() : heap_.front().at; }
-
-  void push(Instant at, const Event& event) {
-    const auto [it, is_new] = bucket_of_.try_emplace(at.picos(), 0u);
-    if (is_new) {
-      it->second = take_bucket();
-      heap_.push_back({at, it->second});
-      std::push_heap(heap_.begin(), heap_.end(), later);
-    }
-    buckets_[it->second].events.push_back(event);
-    ++pushed_;
+  EventQueue() = default;
+  // Events of the same time and class come in an order drawn from `seed`.
+  static EventQueue shuffled(std::uint64_t seed) {
+    EventQueue q;
+    q.shuffle_seed_ = seed;
+    return q;
   }
 
-  // Removes the next event. PRE: not empty.
+  // PRE: when >= now().
+  void push(Instant when, EventClass event_class, const Payload& payload) {
+    LOCKSTEP_CHECK(when >= now_, "an event at {} ps is pushed at {} ps", when.picos(), now_.picos());
+    bucket_at(when).lists[static_cast<std::size_t>(event_class)].items.push_back(payload);
+    ++size_;
+  }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] Instant now() const { return now_; }  // time of the last event popped
+  // never() when empty.
+  [[nodiscard]] Instant next_time() const {
+    if (size_ == 0) return Instant::never();
+    if (current_ != kNone && buckets_[current_].pending() > 0) return now_;
+    return heap_.front().time;
+  }
+
+  // PRE: not empty.
   Event pop() {
-    const Slot slot = heap_.front();
-    Bucket& bucket = buckets_[slot.bucket];
-    if (tie_seed_) {
-      const std::size_t left = bucket.events.size() - bucket.head;
-      const std::size_t pick = random_below(left, *tie_seed_, RandomStream::kTieShuffle, pushed_ + popped_);
-      std::swap(bucket.events[bucket.head], bucket.events[bucket.head + pick]);
-    }
-    const Event event = bucket.events[bucket.head++];
-    ++popped_;
-    if (bucket.head == bucket.events.size()) {
-      bucket.events.clear();
-      bucket.head = 0;
-      free_.push_back(slot.bucket);
-      bucket_of_.erase(slot.at.picos());
-      std::pop_heap(heap_.begin(), heap_.end(), later);
-      heap_.pop_back();
-    }
-    return event;
+    LOCKSTEP_CHECK(size_ > 0, "pop of an empty event queue");
+    if (current_ == kNone || buckets_[current_].pending() == 0) take_next_bucket();
+    Bucket& b = buckets_[current_];
+    std::size_t c = 0;
+    while (b.lists[c].pending() == 0) ++c;
+    List& list = b.lists[c];
+    if (shuffle_seed_.has_value()) bring_random_to_front(list);
+    --size_;
+    return {now_, static_cast<EventClass>(c), list.items[list.head++]};
   }
 
  private:
-  struct Bucket {
-    std::vector<Event> events;
-    std::size_t head = 0;
-  };
-  struct Slot {
-    Instant at;
-    std::uint32_t bucket;
-  };
-  static bool later(const Slot& a, const Slot& b) { return a.at > b.at; }
+  static constexpr std::uint32_t kNone = FlatIndex::kAbsent;
 
-  std::uint32_t take_bucket() {
-    if (free_.empty()) {
-      buckets_.emplace_back();
-      return static_cast<std::uint32_t>(buckets_.size() - 1);
+  struct List {
+    std::vector<Payload> items;
+    std::size_t head = 0;
+    [[nodiscard]] std::size_t pending() const { return items.size() - head; }
+  };
+  struct Bucket {
+    std::array<List, kEventClassCount> lists;
+    [[nodiscard]] std::size_t pending() const {
+      std::size_t n = 0;
+      for (const List& l : lists) n += l.pending();
+      return n;
     }
-    const std::uint32_t b = free_.back();
-    free_.pop_back();
-    return b;
+  };
+  struct Entry {
+    Instant time;
+    std::uint32_t bucket = kNone;
+  };
+  static bool later(const Entry& a, const Entry& b) { return a.time > b.time; }
+
+  Bucket& bucket_at(Instant when) {
+    if (when == now_ && current_ != kNone) return buckets_[current_];
+    if (when == recent_.time && recent_.bucket != kNone) return buckets_[recent_.bucket];
+    const auto key = static_cast<std::uint64_t>(when.picos());
+    std::uint32_t id = by_time_.find(key);
+    if (id == kNone) {
+      if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(buckets_.size()));
+        buckets_.emplace_back();
+      }
+      id = free_.back();
+      free_.pop_back();
+      by_time_.insert(key, id);
+      heap_.push_back({when, id});
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+    recent_ = {when, id};
+    return buckets_[id];
   }
 
-  std::optional<std::uint64_t> tie_seed_;
+  void take_next_bucket() {
+    if (current_ != kNone) {
+      for (List& l : buckets_[current_].lists) {
+        l.items.clear();
+        l.head = 0;
+      }
+      free_.push_back(current_);
+    }
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    now_ = heap_.back().time;
+    current_ = heap_.back().bucket;
+    heap_.pop_back();
+    by_time_.erase(static_cast<std::uint64_t>(now_.picos()));
+    if (recent_.bucket == current_) recent_ = {};
+  }
+
+  void bring_random_to_front(List& list) {
+    const std::uint64_t pick = random_below(list.pending(), *shuffle_seed_, RandomStream::kTieShuffle, draws_++);
+    std::swap(list.items[list.head], list.items[list.head + static_cast<std::size_t>(pick)]);
+  }
+
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> free_;
-  std::vector<Slot> heap_;
-  std::unordered_map<std::int64_t, std::uint32_t> bucket_of_;
-  std::uint64_t pushed_ = 0;
-  std::uint64_t popped_ = 0;
+  std::vector<Entry> heap_;  // instants after now_, earliest on top
+  FlatIndex by_time_;        // the same instants
+  Entry recent_;             // the instant pushed to last, if not now_
+  std::uint32_t current_ = kNone;
+  Instant now_;
+  std::size_t size_ = 0;
+  std::optional<std::uint64_t> shuffle_seed_;
+  std::uint64_t draws_ = 0;
 };
 
 }  // namespace lockstep

@@ -8,7 +8,11 @@
 #include <chrono>
 #include <vector>
 
+#include "sim/network/ideal_network.h"
 #include "sim/runtime/runtime.h"
+#include "workloads/model/fit.h"
+#include "workloads/model/flops.h"
+#include "workloads/model/memory.h"
 #include "workloads/schedule/training_program.h"
 
 namespace lockstep {
@@ -64,6 +68,33 @@ std::vector<LinkReport> busiest_links(const Network& network, const NetworkModel
   return out;
 }
 
+GpuPerformance performance_of(const GpuSpec& gpu) {
+  const GpuEfficiency& e = gpu.efficiency;
+  return {.peak_flops = gpu.peak.bf16.per_second,
+          .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
+          .gemm_efficiency = e.gemm.value,
+          .gemm_ramp_k = e.gemm_ramp_k,
+          .hbm_efficiency = e.hbm.value,
+          .attention_efficiency = e.attention.value,
+          .attention_backward_ratio = e.attention_backward_ratio.value,
+          .comm_slowdown = e.comm_slowdown.value};
+}
+
+void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
+  const MemoryBytes m = peak_memory(plan);
+  r.memory = MemoryReport{.parameters = m.parameters,
+                          .gradients = m.gradients,
+                          .optimizer = m.optimizer,
+                          .activations = m.activations,
+                          .buffers = m.buffers,
+                          .total = m.total(),
+                          .capacity = gpu.memory.count()};
+  if (r.fits()) return;
+  const std::vector<std::string> ways = ways_to_fit(plan, gpu.memory.count());
+  for (const std::string& way : ways) r.memory_advice += (r.memory_advice.empty() ? "" : "; or ") + way;
+  if (ways.empty()) r.memory_advice = "more GPUs (add nodes), or a smaller model";
+}
+
 // Numbers that follow from the step time.
 void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
   const double sequences = static_cast<double>(plan.global_batch);
@@ -76,7 +107,7 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
   r.tflops_per_gpu = flops.model / per_gpu_second * 1e-12;
   r.mfu = flops.model / per_gpu_second / peak;
   r.hfu = flops.hardware / per_gpu_second / peak;
-  r.flop_convention = "model FLOPs: causal attention halved, logits counted, recomputation not; HFU adds recomputation";
+  r.flop_convention = kFlopConvention;
   if (!cluster.price_per_gpu_hour) return;
   CostReport cost;
   cost.usd_per_gpu_hour = cluster.price_per_gpu_hour->usd;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/topology_report.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/report/render.h"
@@ -27,18 +29,40 @@ Json switches_json(const TopologyReport& r) {
   return list;
 }
 
-Json tiers_json(const TopologyReport& r) {
+Json cables_json(const TopologyReport& r) {
   Json list = Json::array();
-  for (const TierReport& t : r.tiers) {
-    list.push_back({{"tier", to_text(t.tier)},
-                    {"cables", t.cables},
-                    {"links", 2 * t.cables},
-                    {"rate_bps", t.rate.bytes_per_second() * 8},
-                    {"payload_bps", t.payload.bytes_per_second() * 8},
-                    {"latency_s", t.latency.seconds()}});
+  for (const CableReport& c : r.cables) {
+    list.push_back({{"tier", to_text(c.tier)},
+                    {"ends", {to_text(c.low), to_text(c.high)}},
+                    {"cables", c.count},
+                    {"rate_bps", c.rate.bytes_per_second() * 8},
+                    {"payload_bps", c.payload.bytes_per_second() * 8},
+                    {"latency_s", c.latency.seconds()}});
   }
   return list;
 }
+
+// Cables are built in pairs of links, the one towards the fabric first, and equal ones follow each other tier by tier.
+std::vector<CableReport> count_cables(const Network& net) {
+  std::vector<CableReport> rows;
+  for (std::size_t i = 0; i < net.links().size(); i += 2) {
+    const Link& l = net.links()[i];
+    const CableReport cable{l.tier, net.kind(l.from), net.kind(l.to), 1, l.nominal, l.capacity, l.latency};
+    const auto row = std::find_if(rows.begin(), rows.end(), [&cable](const CableReport& r) {
+      return r.tier == cable.tier && r.low == cable.low && r.high == cable.high && r.rate == cable.rate &&
+             r.payload == cable.payload && r.latency == cable.latency;
+    });
+    if (row == rows.end()) {
+      rows.push_back(cable);
+    } else {
+      ++row->count;
+    }
+  }
+  return rows;
+}
+
+// To a millionth of a dollar, so that a product of decimals looks like one.
+double dollars(double v) { return std::round(v * 1e6) / 1e6; }
 
 }  // namespace
 
@@ -51,17 +75,7 @@ TopologyReport report_topology(const ClusterSpec& spec, const Network& net) {
   r.equal_cost_paths = net.max_path_count();
   r.graph = analyze_graph(net);
 
-  std::array<std::int64_t, kLinkTierCount> links{};
-  std::array<const Link*, kLinkTierCount> sample{};
-  for (const Link& l : net.links()) {
-    ++links[static_cast<std::size_t>(l.tier)];
-    sample[static_cast<std::size_t>(l.tier)] = &l;
-  }
-  for (std::size_t t = 0; t < kLinkTierCount; ++t) {
-    const Link* l = sample[t];
-    if (l != nullptr) r.tiers.push_back({l->tier, links[t] / 2, l->nominal, l->capacity, l->latency});
-  }
-
+  r.cables = count_cables(net);
   if (r.racks == 0) return r;
   const FabricSize size = cluster_fabric(spec);
   const PortCounts ports = ports_used(size.shape, spec.node_count(), spec.ports_per_node());
@@ -94,7 +108,7 @@ std::string to_json(const TopologyReport& r) {
   }
   j["devices"] = std::move(devices);
   j["switches"] = switches_json(r);
-  j["tiers"] = tiers_json(r);
+  j["cables"] = cables_json(r);
   j["equal_cost_paths"] = r.equal_cost_paths;
   j["connected"] = r.graph.is_connected;
   if (r.graph.diameter) j["diameter_hops"] = *r.graph.diameter;
@@ -105,7 +119,7 @@ std::string to_json(const TopologyReport& r) {
   }
   if (c.price_per_gpu_hour) {
     j["price_per_gpu_hour_usd"] = c.price_per_gpu_hour->usd;
-    j["price_per_hour_usd"] = c.price_per_gpu_hour->usd * static_cast<double>(c.gpus());
+    j["price_per_hour_usd"] = dollars(c.price_per_gpu_hour->usd * static_cast<double>(c.gpus()));
   }
   return j.dump(2) + "\n";
 }

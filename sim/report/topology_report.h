@@ -14,9 +14,12 @@
 
 namespace lockstep {
 
-struct TierReport {
+// Cables of one sort. A tier has several rows where they differ, as the PCIe slots of GPUs and NICs may.
+struct CableReport {
   LinkTier tier = LinkTier::kHost;
-  std::int64_t cables = 0;  // both directions are one
+  DeviceKind low = DeviceKind::kNic;  // the ends
+  DeviceKind high = DeviceKind::kLeaf;
+  std::int64_t count = 0;  // both directions are one
   Rate rate;
   Rate payload;
   Duration latency;
@@ -34,7 +37,7 @@ struct TopologyReport {
   std::array<std::int64_t, kDeviceKindCount> devices{};
   std::int64_t racks = 0;
   std::int64_t pods = 0;
-  std::vector<TierReport> tiers;       // inside out
+  std::vector<CableReport> cables;     // inside out
   std::vector<SwitchReport> switches;  // bottom up
   std::int64_t equal_cost_paths = 1;   // most between two nodes
   GraphReport graph;

@@ -40,10 +40,15 @@ std::string parts(const TopologyReport& r) {
   std::string out;
   if (c.server) out += line("Server", fmt::format("{} ({} x {})", c.server->name, c.server->gpus, c.server->gpu.name));
   if (c.network) {
-    out += line("Network", fmt::format("{} ({} x {} per node, {} GPUDirect)", c.network->name, c.ports_per_node(),
-                                       to_text(c.network->nic_rate), c.network->gpudirect ? "with" : "without"));
+    const NetworkSpec& n = *c.network;
+    const std::string path = n.gpudirect ? "with GPUDirect"
+                                         : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC",
+                                                       n.host_path_rate.bytes_per_second() / 1e9);
+    out += line("Network", fmt::format("{} ({} x {} per node, {})", n.name, c.ports_per_node(), to_text(n.nic_rate), path));
   }
-  out += line("Routing", fmt::format("{} over up to {}", to_text(c.routing_policy()), plural(r.equal_cost_paths, "equal-cost path")));
+  if (r.equal_cost_paths > 1) {
+    out += line("Routing", fmt::format("{} over up to {} equal-cost paths", to_text(c.routing_policy()), r.equal_cost_paths));
+  }
   if (c.price_per_gpu_hour) {
     const double price = c.price_per_gpu_hour->usd;
     out += line("Price", fmt::format("{:.2f} USD per GPU-hour, {:.2f} USD per hour in all", price,
@@ -54,23 +59,23 @@ std::string parts(const TopologyReport& r) {
 
 std::string switches(const TopologyReport& r) {
   if (r.switches.empty()) return {};
-  std::string out = fmt::format("\n  {:<12}{:>8}{:>13}   {}\n", "Switches", "count", "ports used", "oversubscription");
+  std::string out = fmt::format("\n  {:<16}{:>8}{:>13}   {}\n", "Switches", "count", "ports used", "oversubscription");
   for (const SwitchReport& s : r.switches) {
     std::string ratio = "-";
     if (s.ratio) {
       ratio = fmt::format("{:.4g}:1", s.ratio->real);
       if (s.ratio->is_off()) ratio += fmt::format("  (asked for {:.4g}:1)", *s.ratio->asked);
     }
-    out += fmt::format("  {:<12}{:>8}{:>13}   {}\n", to_text(s.kind), s.count, s.ports_used, ratio);
+    out += fmt::format("  {:<16}{:>8}{:>13}   {}\n", to_text(s.kind), s.count, s.ports_used, ratio);
   }
   return out;
 }
 
 std::string cables(const TopologyReport& r) {
-  std::string out = fmt::format("\n  {:<12}{:>8}{:>13}{:>14}{:>12}\n", "Cables", "count", "line rate", "payload", "latency");
-  for (const TierReport& t : r.tiers) {
-    out += fmt::format("  {:<12}{:>8}{:>13}{:>14}{:>12}\n", to_text(t.tier), t.cables, rate(t.tier, t.rate),
-                       rate(t.tier, t.payload), to_text(t.latency));
+  std::string out = fmt::format("\n  {:<16}{:>8}{:>13}{:>14}{:>12}\n", "Cables", "count", "line rate", "payload", "latency");
+  for (const CableReport& c : r.cables) {
+    out += fmt::format("  {:<16}{:>8}{:>13}{:>14}{:>12}\n", fmt::format("{} - {}", to_text(c.low), to_text(c.high)), c.count,
+                       rate(c.tier, c.rate), rate(c.tier, c.payload), to_text(c.latency));
   }
   return out;
 }

@@ -22,6 +22,12 @@ struct ActiveTransfer {
   std::uint32_t channel = 0;    // kMessage
 };
 
+// A kernel of `rank` ends, unless its speed has changed since (another version).
+struct KernelEnd {
+  std::uint32_t rank;
+  std::uint32_t version;
+};
+
 struct ReadyStream {
   std::uint32_t rank;
   Stream stream;
@@ -34,7 +40,7 @@ class Runtime final : private OpSink {
         ranks_(input.program.world_size()),
         communicators_(input.program, input.placement, input.router, input.tunings),
         mailbox_(input.placement, input.router),
-        events_(input.tie_seed),
+        events_(input.tie_seed ? EventQueue<KernelEnd>::shuffled(*input.tie_seed) : EventQueue<KernelEnd>()),
         slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
     LOCKSTEP_CHECK(input.placement.size() == ranks_.size(), "{} ranks but {} placed", ranks_.size(), input.placement.size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
@@ -55,7 +61,7 @@ class Runtime final : private OpSink {
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
-    const Instant next = std::min(events_.next(), in_.network.next_event());
+    const Instant next = std::min(events_.next_time(), in_.network.next_event());
     if (next.is_never()) return false;
     LOCKSTEP_CHECK(next >= now_, "time runs backwards: {} after {} ps", next.picos(), now_.picos());
     if (in_.interrupted != nullptr && (++steps_ & 1023u) == 0 && in_.interrupted->load()) throw Interrupted();
@@ -64,10 +70,10 @@ class Runtime final : private OpSink {
     in_.network.advance(now_, completions_);
     for (const Completion& c : completions_) end_transfer(c);
     drain();
-    while (events_.next() == now_) {
-      const Event e = events_.pop();
-      RankState& rank = ranks_[e.entity];
-      if (rank.compute.version == e.version && rank.compute.is_running) end_compute(e.entity);
+    while (events_.next_time() == now_) {
+      const KernelEnd e = events_.pop().payload;
+      const ComputeState& compute = ranks_[e.rank].compute;
+      if (compute.version == e.version && compute.is_running) end_compute(e.rank);
       drain();
     }
     in_.network.settle(now_);
@@ -186,7 +192,7 @@ class Runtime final : private OpSink {
   void schedule_compute(std::uint32_t r) {
     ComputeState& c = ranks_[r].compute;
     const std::int64_t left = narrow_int64(ceil_div(c.work_left, static_cast<Int128>(c.speed)));
-    events_.push(now_ + Duration::picos(left), Event{.entity = r, .version = ++c.version});
+    events_.push(now_ + Duration::picos(left), EventClass::kEnd, {.rank = r, .version = ++c.version});
   }
 
   void end_compute(std::uint32_t r) {
@@ -346,7 +352,7 @@ class Runtime final : private OpSink {
   std::vector<RankState> ranks_;
   Communicators communicators_;
   Mailbox mailbox_;
-  EventQueue events_;
+  EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
   Instant now_;
   std::uint64_t steps_ = 0;

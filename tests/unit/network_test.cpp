@@ -6,16 +6,16 @@
 #include <set>
 
 #include "base/diagnostics.h"
-#include "tests/unit/topology_fixtures.h"
+#include "tests/support/topology_fixtures.h"
 
 namespace lockstep {
 namespace {
 
-using testing::boxes;
-using testing::hop;
-using testing::leaf_spine;
-using testing::path_names;
-using testing::three_tiers;
+using test::boxes;
+using test::hop;
+using test::leaf_spine;
+using test::path_names;
+using test::three_tiers;
 using Names = std::vector<std::string>;
 
 // 12 hosts + 3 leaves + 4 spines = 19 devices; 2 x (12 host cables + 3 x 4 uplinks) = 48 links.

@@ -7,14 +7,14 @@
 #include <map>
 #include <numeric>
 
-#include "tests/unit/topology_fixtures.h"
+#include "tests/support/topology_fixtures.h"
 
 namespace lockstep {
 namespace {
 
-using testing::hop;
-using testing::leaf_spine;
-using testing::three_tiers;
+using test::hop;
+using test::leaf_spine;
+using test::three_tiers;
 
 std::map<LinkTier, std::int64_t> share_by_tier(const Network& net, const Route& route) {
   std::map<LinkTier, std::int64_t> sum;

@@ -14,7 +14,8 @@ namespace {
 class DotWriter {
  public:
   DotWriter(const Network& net, std::string_view title) : net_(net) {
-    add("graph \"{}\" {{\n  label=\"{}\"; labelloc=t; rankdir=BT; fontname=\"Helvetica\";\n", title, title);
+    const std::string name = escaped(title);
+    add("graph \"{}\" {{\n  label=\"{}\"; labelloc=t; rankdir=BT; fontname=\"Helvetica\";\n", name, name);
     add("  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f5f5f5\", fontname=\"Helvetica\", fontsize=10];\n");
     add("  edge [color=\"#808080\", fontname=\"Helvetica\", fontsize=8];\n");
   }
@@ -32,13 +33,26 @@ class DotWriter {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
 
+  [[nodiscard]] static std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out;
+  }
+
+  [[nodiscard]] static std::string count(int n, std::string_view word) {
+    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  }
+
   [[nodiscard]] std::string node_name(std::uint32_t n) const {
     return net_.nics_per_node() > 0 || net_.endpoints_per_node() > 1 ? fmt::format("node{}", n) : fmt::format("host{}", n);
   }
 
   [[nodiscard]] std::string node_label(std::uint32_t n) const {
     if (net_.nics_per_node() == 0 && net_.endpoints_per_node() == 1) return node_name(n);
-    return fmt::format("{}\\n{} GPUs, {} NICs", node_name(n), net_.endpoints_per_node(), net_.nics_per_node());
+    return fmt::format("{}\\n{}, {}", node_name(n), count(net_.endpoints_per_node(), "GPU"), count(net_.nics_per_node(), "NIC"));
   }
 
   // One box per rack with its leaf and nodes; pods around them where there are several.

@@ -2,6 +2,11 @@
 #include "sim/network/max_min/share_table.h"
 
 namespace lockstep::max_min {
+namespace {
+
+std::uint64_t pair_key(LinkId link, LinkId group) { return (std::uint64_t{link.value()} << 32) | group.value(); }
+
+}  // namespace
 
 void ShareTable::grow_links(std::size_t count) {
   if (count > rows_.size()) rows_.resize(count);
@@ -84,8 +89,8 @@ CellId ShareTable::find_or_make_cell(LinkId link, LinkId group) {
   Row& row = rows_[link.index()];
   if (!row.row.is_none()) {
     if (cells_[row.row.index()].group == group) return row.row;
-    const CellId found = index_.find(link, group);
-    if (!found.is_none()) return found;
+    const std::uint32_t found = index_.find(pair_key(link, group));
+    if (found != FlatIndex::kAbsent) return CellId(found);
   }
   CellId id;
   if (free_cells_.empty()) {
@@ -110,14 +115,14 @@ CellId ShareTable::find_or_make_cell(LinkId link, LinkId group) {
   c.column_next = column.column;
   if (!column.column.is_none()) cells_[column.column.index()].column_previous = id;
   column.column = id;
-  index_.insert(link, group, id);
+  index_.insert(pair_key(link, group), id.value());
   ++live_cells_;
   return id;
 }
 
 void ShareTable::drop_cell(CellId id) {
   const Cell& c = cells_[id.index()];
-  index_.erase(c.link, c.group);
+  index_.erase(pair_key(c.link, c.group));
   if (c.row_previous.is_none()) {
     rows_[c.link.index()].row = c.row_next;
   } else {

@@ -17,11 +17,12 @@
 #include <span>
 #include <vector>
 
-#include "sim/network/max_min/cell_index.h"
+#include "sim/engine/flat_index.h"
 #include "topology/routing/router.h"
 
 namespace lockstep::max_min {
 
+using CellId = Id<struct MaxMinCellTag>;
 using EntityId = Id<struct MaxMinEntityTag>;
 using IncidenceId = Id<struct MaxMinIncidenceTag>;
 
@@ -115,7 +116,7 @@ class ShareTable {
   std::vector<std::vector<IncidenceId>> free_blocks_;  // by length
   std::vector<Cell> cells_;
   std::vector<CellId> free_cells_;
-  CellIndex index_;
+  FlatIndex index_;  // (link, group) to cell
   std::vector<Row> rows_;
   std::vector<LinkId> groups_;
   std::size_t live_cells_ = 0;
