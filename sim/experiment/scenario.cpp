@@ -32,6 +32,11 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
     FieldTable<ScenarioSpec> t("scenario");
     t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
     t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
+    t.validate([](const ScenarioSpec& spec, Section& s) {
+      (void)resolve_plan(spec.job, spec.cluster.gpus(), [&](std::string_view key, std::string message, std::string hint) {
+        s.error(join_path("job", key), std::move(message), std::move(hint));
+      });
+    });
     return t;
   }();
   return table;
@@ -45,8 +50,8 @@ std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContex
   if (request.file) scenario.content_hash = document->content_hash();
   if (!scenario_fields().read_document(*document, scenario.spec, context)) return std::nullopt;
   if (!request.file) scenario.spec.name = scenario.spec.job.name;
-  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), context, "job");
-  if (!plan) return std::nullopt;
+  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), ReportFault());
+  LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);
   return scenario;
 }
