@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace lockstep {
@@ -65,6 +66,22 @@ void Diagnostics::error(Position position, std::string path, std::string message
 
 void Diagnostics::warning(Position position, std::string path, std::string message, std::string hint) {
   add({Severity::kWarning, std::move(position), std::move(path), std::move(message), std::move(hint)});
+}
+
+std::vector<Diagnostic> Diagnostics::in_reading_order() const {
+  std::vector<std::string> files;
+  const auto file_rank = [&](const Diagnostic& d) {
+    return std::find(files.begin(), files.end(), d.position.file) - files.begin();
+  };
+  for (const Diagnostic& d : items_) {
+    if (static_cast<std::size_t>(file_rank(d)) == files.size()) files.push_back(d.position.file);
+  }
+  std::vector<Diagnostic> sorted = items_;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const Diagnostic& a, const Diagnostic& b) {
+    return std::tuple(file_rank(a), a.position.line, a.position.column) <
+           std::tuple(file_rank(b), b.position.line, b.position.column);
+  });
+  return sorted;
 }
 
 UserError::UserError(Diagnostics d) : std::runtime_error(first_error(d)), diagnostics_(std::move(d)) {}

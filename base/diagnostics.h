@@ -39,6 +39,8 @@ class Diagnostics {
   [[nodiscard]] bool has_errors() const { return error_count() > 0; }
   [[nodiscard]] std::size_t error_count() const { return error_count_; }
   [[nodiscard]] const std::vector<Diagnostic>& items() const { return items_; }
+  // In the order people read: by file as first mentioned, then by line and column.
+  [[nodiscard]] std::vector<Diagnostic> in_reading_order() const;
 
  private:
   std::vector<Diagnostic> items_;

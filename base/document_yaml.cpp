@@ -4,21 +4,62 @@
 #include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
+#include <vector>
 
 #include "base/document_tree.h"
 
 namespace lockstep {
 namespace {
 
-Mark mark_of(const YAML::Mark& m) { return m.is_null() ? Mark{} : Mark{m.line + 1, m.column + 1}; }
+// The parser counts columns in bytes, people in characters.
+class Marks {
+ public:
+  explicit Marks(const std::string& text) : text_(text) {
+    line_begins_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') line_begins_.push_back(i + 1);
+    }
+  }
+
+  // Offset of the byte at a mark, at most the size of the text.
+  [[nodiscard]] std::size_t offset(const YAML::Mark& m) const {
+    const auto line = static_cast<std::size_t>(std::max(m.line, 0));
+    if (line >= line_begins_.size()) return text_.size();
+    return std::min(line_begins_[line] + static_cast<std::size_t>(std::max(m.column, 0)), text_.size());
+  }
+
+  // Amortised constant: marks come in order, so the count goes on from the last one on the same line.
+  [[nodiscard]] Mark operator()(const YAML::Mark& m) {
+    if (m.is_null()) return {};
+    const std::size_t end = offset(m);
+    if (m.line != line_ || end < at_) {
+      line_ = m.line;
+      at_ = std::min(line_begins_[std::min(static_cast<std::size_t>(m.line), line_begins_.size() - 1)], end);
+      column_ = 1;
+    }
+    for (; at_ < end; ++at_) {
+      if ((static_cast<unsigned char>(text_[at_]) & 0xC0u) != 0x80u) ++column_;
+    }
+    return {m.line + 1, column_};
+  }
+
+ private:
+  const std::string& text_;
+  std::vector<std::size_t> line_begins_;
+  int line_ = -1;
+  std::size_t at_ = 0;
+  int column_ = 1;
+};
 
 class EventReader : public YAML::EventHandler {
  public:
-  EventReader(DocumentTree& tree, Diagnostics& d) : builder_(tree, d) {}
+  EventReader(DocumentTree& tree, Marks& marks, Diagnostics& d) : builder_(tree, d), marks_(&marks) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -44,8 +85,9 @@ class EventReader : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     check_tag(mark, tag);
+    last_scalar_ = mark;
     if (builder_.expects_key()) {
-      if (value == "<<" && tag != "!") {
+      if (value == "<<") {
         builder_.report(mark_of(mark), "merge keys (<<) are not supported", "write the keys out, or refer to a preset by name");
       }
       return builder_.key(value, mark_of(mark));
@@ -64,7 +106,11 @@ class EventReader : public YAML::EventHandler {
   void OnSequenceEnd() override { builder_.close(); }
   void OnMapEnd() override { builder_.close(); }
 
+  [[nodiscard]] YAML::Mark last_scalar() const { return last_scalar_; }
+
  private:
+  Mark mark_of(const YAML::Mark& mark) { return (*marks_)(mark); }
+
   void open(NodeKind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     check_tag(mark, tag);
     if (builder_.expects_key()) {
@@ -88,8 +134,25 @@ class EventReader : public YAML::EventHandler {
 
   TreeBuilder builder_;
   std::map<YAML::anchor_t, std::uint32_t> anchors_;
+  Marks* marks_;
+  YAML::Mark last_scalar_;
   int documents_ = 0;
 };
+
+// The parser takes the end of the text for the end of a quoted scalar. Only the last scalar can be cut off like that.
+void refuse_open_quote(const std::string& text, const YAML::Mark& mark, Marks& marks) {
+  const std::size_t at = marks.offset(mark);
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return;
+  const char quote = text[at];
+  for (std::size_t i = at + 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      return;
+    }
+  }
+  throw DocumentFault(marks(mark), "the quote is not closed");
+}
 
 // Where a tab stands for indentation, the parser's own message is about something else.
 void refuse_tab_indentation(const std::string& text) {
@@ -120,13 +183,15 @@ std::string hint_for(const std::string& message) {
 void read_yaml(const std::string& text, DocumentTree& tree, Diagnostics& d) {
   refuse_tab_indentation(text);
   std::istringstream in(text);
+  Marks marks(text);
   try {
     YAML::Parser parser(in);
-    EventReader reader(tree, d);
+    EventReader reader(tree, marks, d);
     while (parser.HandleNextDocument(reader)) {
     }
+    refuse_open_quote(text, reader.last_scalar(), marks);
   } catch (const YAML::Exception& e) {
-    throw DocumentFault(mark_of(e.mark), "is not valid YAML: " + e.msg, hint_for(e.msg));
+    throw DocumentFault(marks(e.mark), "is not valid YAML: " + e.msg, hint_for(e.msg));
   }
 }
 

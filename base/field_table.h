@@ -176,7 +176,9 @@ class FieldTable {
     for (const auto& e : entries_) {
       result.push_back(e->doc);
       if (e->docs) result.back().fields = e->docs(defaults);
-      if (e->default_text && !e->doc.is_required) result.back().default_text = e->default_text(defaults);
+      if (!e->default_text || e->doc.is_required) continue;
+      const std::string text = e->default_text(defaults);
+      if (text != "\"\"") result.back().default_text = text;
     }
     return result;
   }

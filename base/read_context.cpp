@@ -130,6 +130,7 @@ bool expect_map(const Node& node, const std::vector<const FieldDoc*>& fields, Re
 void report_unknown_key(const Node& node, std::size_t i, const std::vector<FieldDoc>& fields, ReadContext& context,
                         const std::string& path) {
   const std::string& key = node.key(i);
+  if (key == "<<") return;  // a merge key; the parser has said so
   std::vector<std::string> names;
   for (const FieldDoc& f : fields) names.push_back(f.name);
   std::string hint;

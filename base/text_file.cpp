@@ -99,6 +99,7 @@ std::optional<std::string> clean_text(std::string_view bytes, const std::string&
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) {
     return refuse(0, 0, "is UTF-16 text", "save it as UTF-8");
   }
+  if (bytes.find('\0') != std::string_view::npos) return refuse(0, 0, "is a binary file: it contains NUL bytes");
   std::string text;
   text.reserve(bytes.size());
   int line = 1;
@@ -107,7 +108,6 @@ std::optional<std::string> clean_text(std::string_view bytes, const std::string&
   for (std::size_t i = 0; i < bytes.size();) {
     const auto c = static_cast<unsigned char>(bytes[i]);
     const std::size_t length = utf8_length(bytes, i);
-    if (c == 0) return refuse(line, column, "is a binary file: it contains a NUL byte");
     if (length == 0) return refuse(line, column, fmt::format("is not UTF-8 text: byte 0x{:02X}", c));
     if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) {
       return refuse(line, column, fmt::format("contains the control character 0x{:02X}", c));

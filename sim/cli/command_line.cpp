@@ -66,7 +66,7 @@ int fail(std::ostream& err, const std::string& what, const char* message, int co
 }  // namespace
 
 void print_diagnostics(std::ostream& err, const Diagnostics& d, bool is_color) {
-  for (const Diagnostic& item : d.items()) {
+  for (const Diagnostic& item : d.in_reading_order()) {
     if (is_color) err << (item.severity == Severity::kError ? "\033[31m" : "\033[33m");
     err << to_text(item) << (is_color ? "\033[0m\n" : "\n");
   }

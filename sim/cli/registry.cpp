@@ -5,6 +5,7 @@ namespace lockstep::cli {
 
 std::vector<Verb> all_verbs() {
   std::vector<Verb> verbs = {
+      run_verb(),
       collective_verb(),
       validate_verb(),
       check_verb(),

@@ -81,7 +81,7 @@ JobSpec job_of(const Row& row) {
   job.dp = *row.integer("dp");
   job.virtual_stages = row.integer("vpp").value_or(1);
   job.sequence_parallel = row.text("seq_parallel") == "yes";
-  job.scatter_gather = true;
+  job.scatter_gather = !job.sequence_parallel;  // which cuts them already
   job.overlap_grad_reduce = false;
   job.attention = AttentionKernel::kUnfused;
   const std::string_view recompute = row.text("recompute");

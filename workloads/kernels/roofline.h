@@ -16,6 +16,8 @@
 
 namespace lockstep {
 
+struct GpuSpec;  // topology/hardware/gpu_spec.h
+
 // What a kernel model needs to know of a GPU.
 struct GpuPerformance {
   double peak_flops = 0;                 // dense, of the matrix products' data type, flop/s
@@ -27,6 +29,9 @@ struct GpuPerformance {
   double attention_backward_ratio = 1;   // backward's efficiency over forward's
   double comm_slowdown = 0;              // compute takes 1 + this while a collective of the rank is in flight
 };
+
+// Of matrix products in bf16.
+[[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu);
 
 enum class KernelClass : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
 

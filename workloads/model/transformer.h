@@ -12,6 +12,9 @@
 
 namespace lockstep {
 
+template <class T>
+class FieldTable;
+
 enum class NormKind : std::uint8_t { kRms, kLayer };
 
 struct TransformerSpec {
@@ -23,7 +26,7 @@ struct TransformerSpec {
   std::int64_t head_dim = 0;
   std::int64_t ffn = 0;
   std::int64_t vocab = 0;
-  std::int64_t max_positions = 0;
+  std::int64_t max_positions = 0;  // 0: not said
   bool is_gated = true;                // SwiGLU: gate and up projections
   bool has_tied_embeddings = false;    // logits reuse the word embedding
   bool has_learned_positions = false;  // max_positions x hidden more parameters; otherwise rotary
@@ -57,5 +60,8 @@ enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kMlp, kHead };
 [[nodiscard]] std::int64_t part_rank_parameters(const TransformerSpec& model, ModelPart part, std::int64_t tp);
 // Exact, norms and biases included.
 [[nodiscard]] std::int64_t parameter_count(const TransformerSpec& model);
+
+// kind: model.
+[[nodiscard]] const FieldTable<TransformerSpec>& model_fields();
 
 }  // namespace lockstep

@@ -10,8 +10,12 @@
 
 #include "base/units.h"
 #include "workloads/model/transformer.h"
+#include "workloads/parallel/auto_count.h"
 
 namespace lockstep {
+
+template <class T>
+class FieldTable;
 
 // How the data-parallel replicas keep weights in step: DDP all-reduces gradients, FSDP shards everything (ZeRO-3).
 enum class Strategy : std::uint8_t { kDdp, kFsdp };
@@ -35,7 +39,7 @@ struct JobSpec {
 
   std::int64_t tp = 1;
   std::int64_t pp = 1;
-  std::optional<std::int64_t> dp;   // absent: fills the GPUs
+  AutoCount dp;
   std::int64_t virtual_stages = 1;  // model chunks per pipeline stage; above 1 the schedule is interleaved
   std::vector<std::int64_t> stages;  // layers per stage; empty: the default split
   bool sequence_parallel = false;
@@ -52,6 +56,11 @@ struct JobSpec {
   DataType precision = DataType::kBf16;  // of weights and activations
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
+
+  std::vector<std::int64_t> placement;  // endpoint of each rank; empty: rank i on GPU i
 };
+
+// kind: job. Checks of the job against a cluster are resolve_plan()'s.
+[[nodiscard]] const FieldTable<JobSpec>& job_fields();
 
 }  // namespace lockstep

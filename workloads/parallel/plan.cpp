@@ -20,8 +20,7 @@ std::int64_t largest_power_of_two(std::int64_t n, std::int64_t limit) {
 
 class Resolver {
  public:
-  Resolver(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of, Diagnostics& diagnostics)
-      : job_(job), gpus_(gpus), position_of_(position_of), diagnostics_(diagnostics) {
+  Resolver(const JobSpec& job, std::int64_t gpus, const ReportFault& report) : job_(job), gpus_(gpus), report_(report) {
     plan_.job = job;
   }
 
@@ -31,6 +30,8 @@ class Resolver {
     check_options();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    check_placement();
+    if (!has_failed_) check_magnitude();
     if (has_failed_) return std::nullopt;
     plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
                                    .dp = static_cast<std::uint32_t>(*dp),
@@ -41,7 +42,7 @@ class Resolver {
  private:
   void fail(std::string_view key, std::string message, std::string hint) {
     has_failed_ = true;
-    diagnostics_.error(position_of_(key), std::string(key), std::move(message), std::move(hint));
+    if (report_) report_(key, std::move(message), std::move(hint));
   }
 
   void check_divides(std::string_view what, std::int64_t count) {
@@ -112,18 +113,19 @@ class Resolver {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
     }
-    if (job_.scatter_gather && job_.sequence_parallel) {
-      fail("scatter_gather", "sequence parallelism already cuts pipeline messages by tp", "scatter_gather: false");
+    if (job_.model.has_learned_positions && job_.seq_len > job_.model.max_positions) {
+      fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),
+           fmt::format("at most {}", job_.model.max_positions));
     }
   }
 
   // Nothing when it cannot be told.
   std::optional<std::int64_t> data_parallel_size() {
     const std::int64_t model_gpus = checked_mul(job_.tp, job_.pp);
-    if (job_.dp) {
-      const std::int64_t product = checked_mul(model_gpus, *job_.dp);
-      if (product == gpus_) return job_.dp;
-      const std::string sizes = fmt::format("tp {} x pp {} x dp {} = {} GPUs", job_.tp, job_.pp, *job_.dp, product);
+    if (!job_.dp.is_auto()) {
+      const std::int64_t product = checked_mul(model_gpus, job_.dp.count());
+      if (product == gpus_) return job_.dp.count();
+      const std::string sizes = fmt::format("tp {} x pp {} x dp {} = {} GPUs", job_.tp, job_.pp, job_.dp.count(), product);
       if (product > gpus_) {
         fail("dp", fmt::format("{}, but the cluster has {}: the job is larger than the cluster", sizes, gpus_),
              gpus_ % model_gpus == 0 && gpus_ > 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
@@ -180,19 +182,63 @@ class Resolver {
     }
   }
 
+  void check_placement() {
+    if (job_.placement.empty()) return;
+    if (std::ssize(job_.placement) != gpus_) {
+      fail("placement", fmt::format("{} endpoints for {} ranks", job_.placement.size(), gpus_), "one endpoint per rank");
+      return;
+    }
+    std::vector<std::int64_t> sorted = job_.placement;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.front() < 0 || sorted.back() >= gpus_) {
+      fail("placement", fmt::format("the cluster has no endpoint {}", sorted.front() < 0 ? sorted.front() : sorted.back()),
+           fmt::format("endpoints are 0 to {}", gpus_ - 1));
+    } else if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+      fail("placement", fmt::format("endpoint {} holds two ranks", *twice), "one rank per endpoint");
+    }
+  }
+
+  // Byte counts are 64-bit integers; far beyond any machine they would overflow.
+  void check_magnitude() {
+    constexpr double most = 4e18;
+    const TransformerSpec& m = job_.model;
+    const double tokens = static_cast<double>(job_.micro_batch) * static_cast<double>(job_.seq_len);
+    const double width = 16.0 * static_cast<double>(m.hidden + m.ffn + m.heads * m.head_dim) +
+                         5.0 * static_cast<double>(job_.seq_len) * static_cast<double>(m.heads);
+    const double in_flight = static_cast<double>(std::min(plan_.micro_batches, 2 * job_.pp) * m.layers);
+    const double bytes = tokens * (width * in_flight + 8.0 * static_cast<double>(m.vocab));
+    if (bytes < most) return;
+    fail("micro_batch", fmt::format("{} sequences of {} tokens need about {:.1g} bytes of activations", job_.micro_batch,
+                                    job_.seq_len, bytes),
+         "a smaller micro_batch or seq_len");
+  }
+
   const JobSpec& job_;
   std::int64_t gpus_;
-  const PositionOf& position_of_;
-  Diagnostics& diagnostics_;
+  const ReportFault& report_;
   TrainingPlan plan_;
   bool has_failed_ = false;
 };
 
 }  // namespace
 
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report) {
+  return Resolver(job, gpus, report).resolve();
+}
+
 std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
                                          Diagnostics& diagnostics) {
-  return Resolver(job, gpus, position_of, diagnostics).resolve();
+  return resolve_plan(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
+    diagnostics.error(position_of(key), std::string(key), std::move(message), std::move(hint));
+  });
+}
+
+std::vector<EndpointId> place_ranks(const TrainingPlan& plan) {
+  std::vector<EndpointId> out;
+  for (std::uint32_t r = 0; r < plan.layout.world_size(); ++r) {
+    out.push_back(plan.job.placement.empty() ? EndpointId(r) : EndpointId(static_cast<std::uint32_t>(plan.job.placement[r])));
+  }
+  return out;
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "topology/network.h"
 #include "workloads/parallel/job.h"
 #include "workloads/parallel/layout.h"
 
@@ -36,6 +37,8 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t micro_batch_tokens() const {
     return job.micro_batch * job.seq_len / layout.sizes().cp;
   }
+  // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
+  [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.
   [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
 };
@@ -45,11 +48,17 @@ struct TrainingPlan {
 // PRE: 1 <= stages <= layers.
 [[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
 
-// Where a key of the job was written, for messages: PositionOf("tp").
-using PositionOf = std::function<Position(std::string_view key)>;
+// Told of every fault: the key of the job it belongs to, what is wrong, what to do.
+using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;
 
-// Checks the job against `gpus` GPUs. Adds every fault found to `diagnostics` and returns nothing if there was one.
+// Checks the job against `gpus` GPUs. Reports every fault found and returns nothing if there was one.
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report);
+// The same with faults as diagnostics; position_of("tp") is where that key was written.
+using PositionOf = std::function<Position(std::string_view key)>;
 [[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
                                                        Diagnostics& diagnostics);
+
+// Where each rank runs: as the job says, or packed, rank i on endpoint i.
+[[nodiscard]] std::vector<EndpointId> place_ranks(const TrainingPlan& plan);
 
 }  // namespace lockstep

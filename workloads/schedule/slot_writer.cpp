@@ -176,7 +176,7 @@ Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
 void SlotWriter::receive(Stream stream, std::int64_t stage_offset) {
   push(stream, message(OpKind::kRecv, stage_offset));
   wait_all(Stream::kCompute, stream);
-  if (plan_.job.scatter_gather) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
+  if (plan_.scatters_messages()) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
 }
 
 void SlotWriter::send(Stream stream, std::int64_t stage_offset) {

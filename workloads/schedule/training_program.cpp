@@ -38,7 +38,7 @@ TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) :
 void TrainingProgram::build_messages() {
   const TransformerSpec& m = plan_.job.model;
   const std::int64_t tokens = plan_.micro_batch_tokens();
-  const bool is_cut = plan_.job.sequence_parallel || plan_.job.scatter_gather;
+  const bool is_cut = plan_.job.sequence_parallel || plan_.scatters_messages();
   messages_.activations = checked_mul(checked_mul(tokens, m.hidden), bytes_per_element(plan_.job.precision));
   messages_.pipeline = is_cut ? ceil_div(messages_.activations, plan_.tp()) : messages_.activations;
   messages_.loss_scalars = checked_mul(tokens, 4);
