@@ -3,6 +3,7 @@
 // run reports everything; only sim/cli prints and exits.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,14 +33,18 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  void add(Diagnostic d) { items_.push_back(std::move(d)); }
+  void add(Diagnostic d);
   void error(Position position, std::string path, std::string message, std::string hint = {});
   void warning(Position position, std::string path, std::string message, std::string hint = {});
-  [[nodiscard]] bool has_errors() const;
+  [[nodiscard]] bool has_errors() const { return error_count() > 0; }
+  [[nodiscard]] std::size_t error_count() const { return error_count_; }
   [[nodiscard]] const std::vector<Diagnostic>& items() const { return items_; }
+  // In the order people read: by file as first mentioned, then by line and column.
+  [[nodiscard]] std::vector<Diagnostic> in_reading_order() const;
 
  private:
   std::vector<Diagnostic> items_;
+  std::size_t error_count_ = 0;
 };
 
 // Thrown where nothing sensible can follow; carries everything collected so far. Exit code 2.

@@ -4,9 +4,9 @@
 //
 // Endpoints are what sends and receives: GPUs, or bare hosts in a fabric without servers. They are numbered node by node.
 // A node is a server; racks group the nodes that share their first-tier switch, pods the racks that share a second tier.
-// A link is one direction of a cable. `capacity` is the payload rate a stream can reach (after protocol overhead).
+// Built by NetworkBuilder (topology/builder.h).
 //
-// Memory: O(devices + links). Not modelled here: anything that changes with time.
+// Memory: O(devices + links), about 50 bytes a link. Not modelled here: anything that changes with time.
 #pragma once
 
 #include <cstdint>
@@ -14,78 +14,88 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/time.h"
-#include "base/units.h"
+#include "topology/fabric/folded_clos.h"
+#include "topology/link.h"
+#include "topology/server/server.h"
 
 namespace lockstep {
-
-using DeviceId = Id<struct DeviceTag>;
-using LinkId = Id<struct LinkTag>;
-using EndpointId = Id<struct EndpointTag>;
-using NodeId = Id<struct NodeTag>;
-using NicId = Id<struct NicTag>;
-
-enum class DeviceKind : std::uint8_t { kGpu, kHost, kNvSwitch, kPcieHub, kNic, kLeaf, kSpine, kCore };
-// kHost: NIC or bare host to leaf. kLeafSpine, kSpineCore: both directions.
-enum class LinkTier : std::uint8_t { kNvlink, kPcie, kHost, kLeafSpine, kSpineCore };
-inline constexpr int kLinkTierCount = 5;
-[[nodiscard]] std::string_view to_text(LinkTier tier);    // "nvlink", "pcie", "host", "leaf-spine", "spine-core"
-[[nodiscard]] std::string_view to_text(DeviceKind kind);  // "gpu", "host", "nvswitch", ...
-
-struct Link {
-  DeviceId from;
-  DeviceId to;
-  Rate capacity;      // payload
-  Rate nominal;       // data-sheet rate of the link
-  Duration latency;
-  LinkTier tier = LinkTier::kHost;
-};
 
 // How a transfer leaves and enters: the NIC to use on either side, as an index within the node, or kNearestNic.
 struct Hop {
   static constexpr int kNearestNic = -1;
-  EndpointId from;
-  EndpointId to;
+  EndpointId from = {};
+  EndpointId to = {};
   int from_nic = kNearestNic;
   int to_nic = kNearestNic;
 };
 
-class NetworkBuilder;
-struct FabricShape;  // parameters of the folded Clos (topology/fabric)
-
 class Network {
  public:
-  [[nodiscard]] std::span<const Link> links() const;
-  [[nodiscard]] const Link& link(LinkId id) const;
-  [[nodiscard]] std::size_t device_count() const;
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
+  [[nodiscard]] const Link& link(LinkId id) const { return links_[id.index()]; }
+  [[nodiscard]] std::size_t device_count() const { return row_start_.size() - 1; }
   [[nodiscard]] DeviceKind kind(DeviceId id) const;
-  [[nodiscard]] std::span<const LinkId> links_from(DeviceId id) const;  // CSR row
+  [[nodiscard]] std::span<const LinkId> links_from(DeviceId id) const;  // CSR row, in id order
   [[nodiscard]] std::string name(DeviceId id) const;                    // "node3.gpu1", "leaf0", computed on demand
-  [[nodiscard]] std::string name(LinkId id) const;                      // "node3.nic1>leaf0"
+  // "node3.nic1>leaf0"; parallel cables end in their number: "leaf0>spine1#2".
+  [[nodiscard]] std::string name(LinkId id) const;
 
   [[nodiscard]] std::size_t endpoint_count() const;
-  [[nodiscard]] std::size_t node_count() const;
-  [[nodiscard]] std::size_t rack_count() const;
-  [[nodiscard]] std::size_t pod_count() const;
-  [[nodiscard]] int endpoints_per_node() const;
-  [[nodiscard]] int nics_per_node() const;  // 0 for bare hosts, whose only link is their NIC
+  [[nodiscard]] std::size_t node_count() const { return nodes_; }
+  [[nodiscard]] std::size_t rack_count() const { return fabric_.leaves(); }
+  [[nodiscard]] std::size_t pod_count() const { return fabric_.pods(); }
+  [[nodiscard]] int endpoints_per_node() const { return endpoints_per_node_; }
+  [[nodiscard]] int nics_per_node() const { return nics_per_node_; }  // 0 for bare hosts, whose only link is their NIC
   [[nodiscard]] DeviceId device_of(EndpointId e) const;
   [[nodiscard]] NodeId node_of(EndpointId e) const;
+  [[nodiscard]] EndpointId endpoint(NodeId n, int index) const;
+  // The rack of the node's first port.
   [[nodiscard]] std::uint32_t rack_of(NodeId n) const;
   [[nodiscard]] std::uint32_t pod_of(NodeId n) const;
   [[nodiscard]] int nearest_nic(EndpointId e) const;  // index within the node
 
-  // Equal-cost paths, by structure. 1 inside a node or under one leaf. Order: spine-major as drawn (path i of a leaf-spine
-  // with single cables runs over spine i).
+  // Equal-cost paths, by structure. 1 inside a node or under one leaf, 0 when not connected. Order: spine-major as drawn
+  // (path i of a leaf-spine with single cables runs over spine i).
   [[nodiscard]] std::int64_t path_count(const Hop& hop) const;
+  // The largest path_count of any hop; every other count divides it.
+  [[nodiscard]] std::int64_t max_path_count() const { return fabric_.max_path_count(); }
   // Appends the links of path `index` (taken modulo path_count) from source to destination.
-  // PRE: hop.from != hop.to. POST: at least one link appended. Throws UserError when the two are not connected.
+  // PRE: hop.from != hop.to, index >= 0. POST: at least one link appended. Throws UserError when not connected.
   void append_path(const Hop& hop, std::int64_t index, std::vector<LinkId>& out) const;
+  // Appends every link of every equal-cost path once, with its even share of `weight`. Cost: links, not paths.
+  // PRE: hop.from != hop.to, path_count divides weight. Throws UserError when not connected.
+  void append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
+
+  [[nodiscard]] const Server& server() const { return server_; }
+  [[nodiscard]] const FoldedClos& fabric() const { return fabric_; }
 
  private:
   friend class NetworkBuilder;
-  // (members belong to the implementation in topology/network.cpp)
+  Network(Server server, FoldedClos fabric, std::uint32_t nodes);
+  // The ports of a hop that leaves its node.
+  struct Ends {
+    FoldedClos::Port from;
+    FoldedClos::Port to;
+  };
+  [[nodiscard]] Ends ends(const Hop& hop) const;
+  [[nodiscard]] bool stays_inside(const Hop& hop) const { return node_of(hop.from) == node_of(hop.to); }
+  void append_inside(const Hop& hop, std::vector<LinkId>& out) const;
+  void append_out(EndpointId from, std::uint32_t port, std::vector<LinkId>& out) const;
+  void append_in(std::uint32_t port, EndpointId to, std::vector<LinkId>& out) const;
+  void require_connected(const Hop& hop) const;
+  [[nodiscard]] int local(EndpointId e) const;
+
+  // Devices: node blocks, then the fabric's. Links: node blocks, then the fabric's.
+  Server server_;
+  FoldedClos fabric_;
+  std::uint32_t nodes_ = 0;
+  int endpoints_per_node_ = 1;
+  int nics_per_node_ = 0;
+  std::uint32_t node_devices_ = 0;
+  std::uint32_t node_links_ = 0;
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> row_start_;
+  std::vector<LinkId> row_;
 };
 
 }  // namespace lockstep

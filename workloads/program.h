@@ -5,7 +5,11 @@
 // coordinates. Pure description: knows no clock; compute carries the id of a kernel whose cost is in the KernelTable.
 //
 // Matching: the n-th collective of a communicator is the same one on all of its members, and starts when all have arrived.
-// The n-th send of (source rank, destination rank, stream pair) meets the n-th receive; it starts when both are posted.
+// The n-th send from rank a to rank b meets the n-th receive of b from a on the opposite stream (kPpSendNext and kPpRecvPrev,
+// kPpSendPrev and kPpRecvNext). A send is buffered: it starts when it is posted, and the receive completes when it has arrived.
+//
+// Expansion: expand() is called when the compute stream of the rank has run dry. A slot must therefore hold every operation that
+// can start before the next slot's compute does, and an operation that must not start yet must wait for the stream it depends on.
 #pragma once
 
 #include <cstdint>
@@ -79,11 +83,11 @@ class OpSink {
   virtual void push(Stream stream, const Op& op) = 0;
 };
 
-// A rank's place in its program. 32 bytes; owned by whoever runs the rank. pushed[] counts operations per stream.
+// A rank's place in its program; owned by whoever runs the rank. pushed[] counts operations per stream.
 struct ProgramCursor {
   std::int64_t slot = 0;
   std::int64_t pushed[kStreamCount] = {};
-  std::int64_t scratch[4] = {};  // generator's own (positions to wait for)
+  std::int64_t scratch[10] = {};  // generator's own
 };
 
 class Program {

@@ -3,12 +3,15 @@
 // coefficient W on every link all of it crosses and W/k on each of k links it is spread over evenly; W is the largest number
 // of equal-cost paths (a multiple of all others) when spraying and 1 otherwise.
 //
-//   ecmp    one path, by a seeded hash of the flow key (per-flow hashing; what Ethernet switches do)
+//   ecmp    one path, by a seeded hash of the flow key and both ends (per-flow hashing; what Ethernet switches do)
 //   spray   all equal-cost paths evenly (packet spraying, and adaptive routing at its best; the InfiniBand default)
 //   static  path (source + destination) modulo count: D-mod-k like, no hash
+//
+// NOT modelled: hash functions of real switches (a good hash stands for all), imperfect adaptive routing.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "topology/network.h"
@@ -16,27 +19,25 @@
 namespace lockstep {
 
 enum class RoutingPolicy : std::uint8_t { kEcmp, kSpray, kStatic };
-
-struct LinkShare {
-  LinkId link;
-  std::int64_t coefficient = 0;
-  auto operator<=>(const LinkShare&) const = default;
-};
+[[nodiscard]] std::string_view to_text(RoutingPolicy policy);  // "ecmp", "spray", "static"
 
 // Sorted by link, one entry per link.
 struct Route {
-  std::vector<LinkShare> shares;
-  Duration latency;  // of the longest path used
+  std::vector<LinkShare> shares = {};
+  Duration latency = {};  // of the longest path used
 };
 
 class Router {
  public:
+  // `network` must outlive the router.
   Router(const Network& network, RoutingPolicy policy, std::uint64_t seed);
 
   [[nodiscard]] const Network& network() const { return *network_; }
+  [[nodiscard]] RoutingPolicy policy() const { return policy_; }
   // W above: the rate of a transfer in units is weight() times its level.
   [[nodiscard]] std::int64_t weight() const { return weight_; }
-  // Adds one transfer of weight() over `hop` to `route` (call finish() after the last one).
+  // Adds one transfer of weight() over `hop` to `route` (call finish() after the last one). Throws UserError when the
+  // two ends are not connected.
   void add(const Hop& hop, std::uint64_t flow_key, Route& route) const;
   // Adds one transfer on a fixed path (taken modulo the number of equal-cost paths).
   void add_on_path(const Hop& hop, std::int64_t path, Route& route) const;
@@ -44,6 +45,8 @@ class Router {
   static void finish(Route& route);
 
  private:
+  [[nodiscard]] std::int64_t choose(const Hop& hop, std::uint64_t flow_key) const;
+
   const Network* network_;
   RoutingPolicy policy_;
   std::uint64_t seed_;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <ostream>
+
+#include "sim/cli/common_options.h"
+#include "sim/cli/verbs.h"
+#include "sim/experiment/cluster_run.h"
+#include "sim/experiment/collective.h"
+#include "sim/report/collective_report.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
+                                     CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kSendRecv};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind k : kKinds) names.emplace_back(to_text(k));
+  return names;
+}
+
+CollectiveKind kind_of(const std::string& name) {
+  for (const CollectiveKind k : kKinds) {
+    if (name == to_text(k)) return k;
+  }
+  throw UserError(fmt::format("no collective is called '{}'", name));
+}
+
+// "8", "1M", "8G": binary suffixes, as nccl-tests reads -b and -e.
+std::int64_t size_argument(const Arguments& arguments, const char* option) {
+  const std::string text = arguments.text(option);
+  std::string digits = text;
+  int shift = 0;
+  if (!digits.empty()) {
+    const std::size_t suffix = std::string("KMGT").find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
+    if (suffix != std::string::npos) {
+      shift = 10 * static_cast<int>(suffix + 1);
+      digits.pop_back();
+    }
+  }
+  const Parsed<std::int64_t> value = parse_int(digits);
+  constexpr std::int64_t kMost = std::int64_t{1} << 44;  // 16 TiB
+  if (!value || *value.value < 0 || *value.value > (kMost >> shift)) {
+    throw UserError(fmt::format("--{}: '{}' is not a size from 0 to 16T", option, text), "write 8, 64K, 1M or 8G (binary suffixes)");
+  }
+  return *value.value << shift;
+}
+
+CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& cluster) {
+  CollectiveRequest request;
+  request.kind = kind_of(arguments.positional().front());
+  const std::int64_t begin = size_argument(arguments, "minbytes");
+  const std::int64_t end = size_argument(arguments, "maxbytes");
+  if (end < begin) throw UserError(fmt::format("--maxbytes {} is below --minbytes {}", end, begin));
+  request.sizes = size_steps(begin, end, arguments.integer("stepfactor", 2, 1024).value_or(2));
+  const std::int64_t available = cluster.gpus();
+  const std::int64_t gpus = arguments.integer("gpus", 1, 1 << 30).value_or(available);
+  if (gpus > available) {
+    throw UserError(fmt::format("--gpus {}: the cluster has {}", gpus, available), "add nodes: --set nodes=N");
+  }
+  if (gpus < 2) throw UserError("a collective needs at least two GPUs", "add nodes (--set nodes=2) or take a server with more GPUs");
+  for (std::int64_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
+  if (arguments.text("protocol") != "auto") {
+    for (const Protocol p : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
+      if (arguments.text("protocol") == to_text(p)) request.protocol = p;
+    }
+  }
+  if (const auto channels = arguments.integer("channels", 1, 64)) request.channels = static_cast<int>(*channels);
+  return request;
+}
+
+int run(const VerbContext& context) {
+  const Arguments& arguments = context.arguments;
+  const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
+  const CollectiveRequest request = request_of(arguments, cluster);
+  const PreparedCluster prepared(cluster, seed_of(arguments));
+  const NetworkKind kind = network_kind(arguments.text("network"));
+  const std::vector<CollectiveRow> rows =
+      run_collective(request, prepared.router, prepared.tunings, [&] { return make_network_model(kind, prepared.network); });
+  const CollectiveReport report{.kind = request.kind,
+                                .cluster = cluster.name,
+                                .network = arguments.text("network"),
+                                .gpus = static_cast<std::int64_t>(request.members.size()),
+                                .rows = rows};
+  const std::string format = arguments.text("format");
+  context.out << (format == "json" ? to_json(report) : format == "csv" ? to_csv(report) : to_nccl_table(report));
+  return kOk;
+}
+
+}  // namespace
+
+Verb collective_verb() {
+  return {.name = "collective",
+          .doc = "time one collective on a cluster, as nccl-tests does",
+          .details =
+              "Runs on the first N GPUs, packed. Sizes are those of nccl-tests (the larger per-rank buffer); suffixes of -b and -e are "
+              "binary, GB/s in the output is 1e9 bytes/s.",
+          .positionals = {{.name = "KIND", .doc = "the collective", .choices = kind_names()}},
+          .options = {cluster_option(true),
+                      {.name = "gpus", .value_name = "N", .doc = "how many GPUs take part; all by default"},
+                      {.name = "minbytes", .value_name = "SIZE", .doc = "first size", .default_text = "8", .short_name = 'b'},
+                      {.name = "maxbytes", .value_name = "SIZE", .doc = "last size", .default_text = "8G", .short_name = 'e'},
+                      {.name = "stepfactor", .value_name = "F", .doc = "from one size to the next", .default_text = "2", .short_name = 'f'},
+                      {.name = "algorithm", .value_name = "A", .doc = "auto takes ring", .default_text = "auto", .choices = {"auto", "ring"}},
+                      {.name = "protocol",
+                       .value_name = "P",
+                       .doc = "auto takes the one with the least undisturbed time",
+                       .default_text = "auto",
+                       .choices = {"auto", "LL", "LL128", "Simple"}},
+                      {.name = "channels", .value_name = "N", .doc = "rings; one per NIC by default"},
+                      network_model_option(),
+                      format_option({"nccl", "csv", "json"}),
+                      seed_option(),
+                      set_option()},
+          .run = run};
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "sim/cli/command_line.h"
+#include "sim/cli/output.h"
+#include "sim/cli/verbs.h"
+
+namespace {
+
+extern "C" void exit_interrupted(int) { ::_exit(lockstep::cli::kInterrupted); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namespace cli = lockstep::cli;
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
+  if (std::signal(SIGINT, exit_interrupted) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool may_color = no_color == nullptr || *no_color == '\0';
+  cli::DescriptorStream out(STDOUT_FILENO);
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return cli::run_command_line(cli::all_verbs(), words, cli::default_library(),
+                               {out, std::cerr, may_color && ::isatty(STDOUT_FILENO) == 1,
+                                may_color && ::isatty(STDERR_FILENO) == 1});
+}

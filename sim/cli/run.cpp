@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockstep run: one step of a training job on a cluster, and why it takes as long as it does.
+#include <fmt/core.h>
+
+#include <ostream>
+
+#include "base/field_table.h"
+#include "sim/cli/common_options.h"
+#include "sim/cli/verbs.h"
+#include "sim/experiment/job_run.h"
+#include "sim/experiment/scenario.h"
+#include "sim/report/render.h"
+
+namespace lockstep::cli {
+namespace {
+
+std::optional<std::string> text_if_given(const Arguments& arguments, const char* option) {
+  if (!arguments.has(option)) return {};
+  return arguments.text(option);
+}
+
+ScenarioRequest request_of(const Arguments& arguments) {
+  ScenarioRequest request;
+  if (!arguments.positional().empty()) request.file = arguments.positional().front();
+  request.cluster = text_if_given(arguments, "cluster");
+  request.job = text_if_given(arguments, "job");
+  request.assignments = arguments.all("set");
+  if (!request.file && !(request.cluster && request.job)) {
+    throw UserError("there is nothing to run", "give SCENARIO.yaml, or --cluster and --job; `lockstep list scenarios` shows what ships");
+  }
+  return request;
+}
+
+std::string render(const RunResult& result, const std::string& format) {
+  if (format == "json") return to_json(result);
+  if (format == "csv") return to_csv(result);
+  if (format == "md") return to_markdown(result);
+  return to_table(result);
+}
+
+int run(const VerbContext& context) {
+  const Arguments& arguments = context.arguments;
+  Diagnostics diagnostics;
+  ReadContext read(diagnostics, &context.library);
+  const std::optional<Scenario> scenario = load_scenario(request_of(arguments), read);
+  throw_if_errors(diagnostics);
+  LOCKSTEP_CHECK(scenario.has_value(), "a scenario was refused without an error");
+  print_warnings(context, diagnostics);
+  if (arguments.has("show-config")) {
+    ConfigPrinter printer(read);
+    scenario_fields().print(scenario->spec, printer);
+    context.out << printer.text();
+    return kOk;
+  }
+  const RunOptions options{.network = network_kind(arguments.text("network")), .seed = seed_of(arguments)};
+  RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
+  result.scenario = scenario->spec.name;
+  result.network = arguments.text("network");
+  result.version = LOCKSTEP_VERSION;
+  context.out << render(result, arguments.text("format"));
+  if (result.fits() || !arguments.has("require-fit")) return kOk;
+  context.err << fmt::format("the plan does not fit: {:.1f} GiB needed on the fullest GPU of {:.1f} GiB; to make it fit: {}\n",
+                             static_cast<double>(result.memory->total) / (1 << 30),
+                             static_cast<double>(result.memory->capacity) / (1 << 30), result.memory_advice);
+  return kSimulationFailed;
+}
+
+}  // namespace
+
+Verb run_verb() {
+  return {.name = "run",
+          .doc = "predict a training step: throughput, where the time goes, memory, cost",
+          .details =
+              "SCENARIO.yaml (or the name of a shipped scenario) joins a cluster and a job; --cluster and --job replace either. In --set, paths begin "
+              "with cluster. or job.: --set cluster.nodes=4 --set job.micro_batch=2.",
+          .positionals = {{.name = "SCENARIO", .doc = "file, shipped name, or - for standard input", .is_optional = true}},
+          .options = {cluster_option(false),
+                      {.name = "job", .value_name = "J.yaml", .doc = "job file or shipped name"},
+                      network_model_option(),
+                      format_option({"table", "json", "csv", "md"}),
+                      seed_option(),
+                      {.name = "require-fit", .doc = "exit 3 when the plan does not fit in GPU memory"},
+                      {.name = "show-config", .doc = "print the resolved configuration with the origin of each value, and stop"},
+                      set_option()},
+          .run = run};
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/cluster_run.h"
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "base/diagnostics.h"
+#include "sim/network/analytic_network.h"
+#include "sim/network/flow_network.h"
+#include "sim/network/ideal_network.h"
+#include "sim/network/link_capacities.h"
+
+namespace lockstep {
+namespace {
+
+std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
+  std::array<CollectiveTuning, 3> tunings;
+  for (int nodes = 1; nodes <= 3; ++nodes) {
+    CollectiveTuning& t = tunings[static_cast<std::size_t>(nodes - 1)];
+    if (cluster.server) {
+      const GpuSpec& gpu = cluster.server->gpu;
+      t = gpu.nvlink ? tuning_for(gpu.generation, gpu.nvlink->payload(), gpu.nvlink->ring_drain.value, nodes)
+                     : tuning_for(gpu.generation, Rate::units(0), 0, nodes);
+    } else {
+      // Bare hosts have no collective library of their own generation; the newest measured one stands in.
+      t = tuning_for(GpuGeneration::kHopper, Rate::units(0), 0, nodes);
+    }
+    if (!cluster.network) continue;
+    for (ProtocolCost& cost : t.ring) cost.network_hop += cluster.network->message_latency;
+  }
+  return tunings;
+}
+
+}  // namespace
+
+PreparedCluster::PreparedCluster(const ClusterSpec& cluster, std::uint64_t seed)
+    : network(build_network(cluster)), router(make_router(cluster, network, seed)), tunings(tunings_of(cluster)) {}
+
+NetworkKind network_kind(std::string_view name) {
+  if (name == "analytic") return NetworkKind::kAnalytic;
+  if (name == "flow") return NetworkKind::kFlow;
+  throw UserError(fmt::format("no network model is called '{}'", name), "analytic or flow");
+}
+
+std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network) {
+  switch (kind) {
+    case NetworkKind::kAnalytic:
+      return std::make_unique<AnalyticNetwork>(link_capacities(network));
+    case NetworkKind::kFlow:
+      return std::make_unique<FlowNetwork>(link_capacities(network));
+    case NetworkKind::kIdeal:
+      break;
+  }
+  return std::make_unique<IdealNetwork>();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/collective.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "workloads/collectives/ring.h"
+
+namespace lockstep {
+namespace {
+
+// Runs what was started until nothing is in flight; the time of the last completion.
+Instant run_to_end(NetworkModel& network) {
+  Instant now;
+  std::vector<Completion> done;
+  network.settle(now);
+  while (network.in_flight() > 0) {
+    const Instant next = network.next_event();
+    if (next.is_never()) {
+      throw SimulationError("the collective never ends: a link on its way has no capacity left for it");
+    }
+    now = next;
+    network.advance(now, done);
+    network.settle(now);
+  }
+  return now;
+}
+
+CollectiveRow row_of(const CollectiveRequest& request, std::int64_t size, Instant end) {
+  CollectiveRow row;
+  row.size_bytes = size;
+  row.time_s = end.seconds();
+  row.algbw_gb_per_s = static_cast<double>(size) / row.time_s * 1e-9;
+  row.busbw_gb_per_s = row.algbw_gb_per_s * busbw_factor(request.kind, request.members.size());
+  return row;
+}
+
+std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Router& router,
+                                    const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
+  const RingShape shape = shape_ring(router, request.members, 0, request.channels.value_or(0));
+  const bool is_chain = request.kind == CollectiveKind::kBroadcast || request.kind == CollectiveKind::kReduce;
+  const Rate line = undisturbed_rate(router.network(), is_chain ? shape.open : shape.closed, router.weight());
+  const CollectiveTuning& tuning = tunings[static_cast<std::size_t>(std::clamp(shape.nodes, 1, 3) - 1)];
+  std::vector<CollectiveRow> rows;
+  for (const std::int64_t size : request.sizes) {
+    const LoweredCollective c =
+        lower_ring(shape, tuning, request.kind, size, line, request.protocol ? &*request.protocol : nullptr);
+    const std::unique_ptr<NetworkModel> network = make_network();
+    network->start(Instant(), {.shares = c.route->shares,
+                               .weight = router.weight(),
+                               .bytes = c.bytes,
+                               .latency = c.latency,
+                               .rate_cap = c.rate_cap,
+                               .members = c.members});
+    CollectiveRow row = row_of(request, size, run_to_end(*network));
+    row.algorithm = "ring";
+    row.protocol = to_text(c.protocol);
+    row.channels = shape.channels;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does: independent flows.
+std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const Router& router,
+                                         const std::array<CollectiveTuning, 3>& tunings,
+                                         const NetworkFactory& make_network) {
+  const std::size_t n = request.members.size();
+  const Network& net = router.network();
+  std::vector<Route> routes(n);
+  std::vector<Duration> latencies(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Hop hop{.from = request.members[i], .to = request.members[(i + 1) % n]};
+    router.add(hop, hash_words({hop.from.value(), hop.to.value()}), routes[i]);
+    Router::finish(routes[i]);
+    latencies[i] = send_latency(tunings[0], net.node_of(hop.from) == net.node_of(hop.to), routes[i].latency);
+  }
+  std::vector<CollectiveRow> rows;
+  for (const std::int64_t size : request.sizes) {
+    const std::unique_ptr<NetworkModel> network = make_network();
+    for (std::size_t i = 0; i < n; ++i) {
+      network->start(Instant(), {.shares = routes[i].shares,
+                                 .weight = router.weight(),
+                                 .bytes = size,
+                                 .latency = latencies[i],
+                                 .token = i});
+    }
+    CollectiveRow row = row_of(request, size, run_to_end(*network));
+    row.algorithm = "p2p";
+    row.protocol = to_text(Protocol::kSimple);
+    row.channels = 1;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
+                                          const std::array<CollectiveTuning, 3>& tunings,
+                                          const NetworkFactory& make_network) {
+  LOCKSTEP_CHECK(request.members.size() >= 2, "a collective of {} members", request.members.size());
+  return request.kind == CollectiveKind::kSendRecv ? run_send_recv(request, router, tunings, make_network)
+                                                   : run_ring(request, router, tunings, make_network);
+}
+
+double busbw_factor(CollectiveKind kind, std::size_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return (n - 1) / n;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kSendRecv:
+      return 1;
+  }
+  return 1;
+}
+
+std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor) {
+  LOCKSTEP_CHECK(begin >= 0 && begin <= end && factor >= 2, "sizes {} to {} by {}", begin, end, factor);
+  std::vector<std::int64_t> sizes;
+  for (Int128 size = begin; size <= end; size *= factor) {
+    sizes.push_back(static_cast<std::int64_t>(size));
+    if (size == 0) break;
+  }
+  return sizes;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collective alone on a cluster, over a list of sizes: what nccl-tests measures. Sizes and bandwidths are defined as there:
+// size is the larger per-rank buffer, algbw = size / time, busbw = algbw x the factor that makes it comparable with link rates
+// (all_reduce 2(n-1)/n; all_gather, reduce_scatter (n-1)/n; others 1).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/network/network_model.h"
+#include "topology/routing/router.h"
+#include "workloads/collectives/tuning.h"
+#include "workloads/program.h"
+
+namespace lockstep {
+
+struct CollectiveRequest {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::vector<std::int64_t> sizes;         // bytes
+  std::vector<EndpointId> members;         // at least two
+  std::optional<Protocol> protocol;        // none: the one with the least undisturbed time
+  std::optional<int> channels;             // none: one per NIC of the members
+};
+
+struct CollectiveRow {
+  std::int64_t size_bytes = 0;
+  double time_s = 0;
+  double algbw_gb_per_s = 0;  // GB = 1e9 bytes
+  double busbw_gb_per_s = 0;
+  std::string algorithm;      // "ring", or "p2p" for send_recv
+  std::string protocol;       // "LL", "LL128", "Simple"
+  int channels = 0;
+};
+
+// A fresh network for every size, so that rows do not depend on each other.
+using NetworkFactory = std::function<std::unique_ptr<NetworkModel>()>;
+
+// Throws SimulationError when a transfer never ends, UserError when members are not connected.
+[[nodiscard]] std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
+                                                        const std::array<CollectiveTuning, 3>& tunings,
+                                                        const NetworkFactory& make_network);
+
+[[nodiscard]] double busbw_factor(CollectiveKind kind, std::size_t ranks);
+
+// begin, begin x factor, ... up to end, as nccl-tests steps. PRE: 0 <= begin <= end, factor >= 2.
+[[nodiscard]] std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor);
+
+}  // namespace lockstep

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/job_run.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "sim/network/ideal_network.h"
+#include "sim/runtime/runtime.h"
+#include "workloads/model/fit.h"
+#include "workloads/model/flops.h"
+#include "workloads/model/memory.h"
+#include "workloads/schedule/training_program.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kBusiestLinks = 20;
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::int64_t peak_rss_bytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string plan_text(const TrainingPlan& plan) {
+  const ParallelLayout::Sizes& s = plan.layout.sizes();
+  const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
+  return fmt::format("tp {} x pp {} x {} {}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, plan.micro_batches,
+                     plan.job.micro_batch);
+}
+
+std::vector<LinkReport> busiest_links(const Network& network, const NetworkModel& model, Duration step) {
+  struct Busy {
+    LinkId link;
+    LinkUsage usage;
+  };
+  std::vector<Busy> all;
+  for (std::size_t i = 0; i < network.links().size(); ++i) {
+    const LinkId id = LinkId::from_index(i);
+    const LinkUsage usage = model.usage(id, Instant() + step);
+    if (usage.bytes > 0) all.push_back({id, usage});
+  }
+  const auto count = static_cast<std::ptrdiff_t>(std::min(kBusiestLinks, all.size()));
+  std::partial_sort(all.begin(), all.begin() + count, all.end(), [](const Busy& a, const Busy& b) {
+    return a.usage.busy_s != b.usage.busy_s ? a.usage.busy_s > b.usage.busy_s : a.link < b.link;
+  });
+  std::vector<LinkReport> out;
+  for (auto it = all.begin(); it != all.begin() + count; ++it) {
+    out.push_back({.name = network.name(it->link),
+                   .tier = std::string(to_text(network.link(it->link).tier)),
+                   .utilization = it->usage.busy_s / step.seconds(),
+                   .bytes = it->usage.bytes});
+  }
+  return out;
+}
+
+void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
+  const MemoryBytes m = peak_memory(plan);
+  r.memory = MemoryReport{.parameters = m.parameters,
+                          .gradients = m.gradients,
+                          .optimizer = m.optimizer,
+                          .activations = m.activations,
+                          .buffers = m.buffers,
+                          .total = m.total(),
+                          .capacity = gpu.memory.count()};
+  if (r.fits()) return;
+  const std::vector<std::string> ways = ways_to_fit(plan, gpu.memory.count());
+  for (const std::string& way : ways) r.memory_advice += (r.memory_advice.empty() ? "" : "; or ") + way;
+  if (ways.empty()) r.memory_advice = "more GPUs (add nodes), or a smaller model";
+}
+
+// Numbers that follow from the step time.
+void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
+  const double sequences = static_cast<double>(plan.global_batch);
+  r.samples_per_s = sequences / r.step_time_s;
+  r.tokens_per_s = sequences * static_cast<double>(plan.job.seq_len) / r.step_time_s;
+  const StepFlops flops = step_flops(plan);
+  const double peak = cluster.server->gpu.peak.bf16.per_second;
+  const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
+  r.peak_tflops = peak * 1e-12;
+  r.tflops_per_gpu = flops.model / per_gpu_second * 1e-12;
+  r.mfu = flops.model / per_gpu_second / peak;
+  r.hfu = flops.hardware / per_gpu_second / peak;
+  r.flop_convention = kFlopConvention;
+  if (!cluster.price_per_gpu_hour) return;
+  CostReport cost;
+  cost.usd_per_gpu_hour = cluster.price_per_gpu_hour->usd;
+  cost.usd_per_step = static_cast<double>(r.gpus) * cost.usd_per_gpu_hour * r.step_time_s / 3600;
+  cost.usd_per_million_tokens = cost.usd_per_step / (*r.tokens_per_s * r.step_time_s) * 1e6;
+  cost.effective_usd_per_gpu_hour = cost.usd_per_gpu_hour * r.step_time_s / r.ideal_step_time_s;
+  r.cost = cost;
+}
+
+}  // namespace
+
+RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
+  LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
+  const Stopwatch stopwatch;
+  const PreparedCluster prepared(cluster, options.seed);
+  const GpuPerformance gpu = performance_of(cluster.server->gpu);
+  const TrainingProgram program(plan, gpu);
+  std::vector<EndpointId> placement;
+  for (std::uint32_t i = 0; i < program.world_size(); ++i) placement.push_back(EndpointId(i));
+
+  const auto run_on = [&](NetworkModel& model) {
+    return run_program({.program = program,
+                        .placement = placement,
+                        .router = prepared.router,
+                        .network = model,
+                        .tunings = prepared.tunings,
+                        .comm_slowdown = gpu.comm_slowdown,
+                        .tie_seed = options.tie_seed,
+                        .interrupted = options.interrupted});
+  };
+  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, prepared.network);
+  const RuntimeResult run = run_on(*model);
+
+  RunResult r;
+  r.cluster = cluster.name;
+  r.job = plan.job.name;
+  r.plan = plan_text(plan);
+  r.seed = options.seed;
+  r.gpus = program.world_size();
+  r.step_time_s = run.step_time.seconds();
+  r.ideal_step_time_s = r.step_time_s;
+  if (options.compares_with_ideal) {
+    IdealNetwork ideal;
+    r.ideal_step_time_s = run_on(ideal).step_time.seconds();
+  }
+  r.breakdown_s = run.breakdown_s;
+  r.links = busiest_links(prepared.network, *model, run.step_time);
+  r.events = run.events;
+  r.fingerprint = run.fingerprint;
+  add_rates(plan, cluster, r);
+  add_memory(plan, cluster.server->gpu, r);
+  r.bottleneck = bottleneck_sentence(r);
+  r.measured = {.wall_s = stopwatch.seconds(), .peak_rss_bytes = peak_rss_bytes()};
+  return r;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step of one training job on one cluster, from checked specs to a RunResult. The same job runs once more on an ideal network
+// (infinite bandwidth, zero latency) to say what the network costs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "sim/experiment/cluster_run.h"
+#include "sim/report/run_result.h"
+#include "workloads/parallel/plan.h"
+
+namespace lockstep {
+
+struct RunOptions {
+  NetworkKind network = NetworkKind::kFlow;
+  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> tie_seed;             // shuffles simultaneous events
+  bool compares_with_ideal = true;                   // off: effective GPUs and price stay those of this run
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// PRE: the plan was resolved for cluster.gpus(). Throws SimulationError, Interrupted.
+[[nodiscard]] RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/scenario.h"
+
+#include "base/config_library.h"
+#include "base/field_table.h"
+
+namespace lockstep {
+namespace {
+
+std::optional<Document> open_document(const ScenarioRequest& request, const ReadContext& context, Diagnostics& d) {
+  if (request.file && context.library() != nullptr && *request.file != "-") {
+    return context.library()->open("scenario", *request.file, {"command line", 0, 0}, {}, d);
+  }
+  if (request.file) return Document::load(*request.file, d);
+  Document document = Document::empty_map("command line");
+  document.assign("kind", "scenario", "command line", d, true);
+  return document;
+}
+
+bool apply_options(const ScenarioRequest& request, Document& document, Diagnostics& d) {
+  bool is_good = true;
+  if (request.cluster) is_good = document.assign("cluster", *request.cluster, "--cluster", d, true) && is_good;
+  if (request.job) is_good = document.assign("job", *request.job, "--job", d, true) && is_good;
+  for (const std::string& assignment : request.assignments) is_good = document.set(assignment, d) && is_good;
+  return is_good;
+}
+
+}  // namespace
+
+const FieldTable<ScenarioSpec>& scenario_fields() {
+  static const FieldTable<ScenarioSpec> table = [] {
+    FieldTable<ScenarioSpec> t("scenario");
+    t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
+    t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
+    t.validate([](const ScenarioSpec& spec, Section& s) {
+      (void)resolve_plan(spec.job, spec.cluster.gpus(), [&](std::string_view key, std::string message, std::string hint) {
+        s.error(join_path("job", key), std::move(message), std::move(hint));
+      });
+    });
+    return t;
+  }();
+  return table;
+}
+
+std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context) {
+  Diagnostics& d = context.diagnostics();
+  std::optional<Document> document = open_document(request, context, d);
+  if (!document || !apply_options(request, *document, d)) return std::nullopt;
+  Scenario scenario;
+  if (request.file) scenario.content_hash = document->content_hash();
+  if (!scenario_fields().read_document(*document, scenario.spec, context)) return std::nullopt;
+  if (!request.file) scenario.spec.name = scenario.spec.job.name;
+  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), ReportFault());
+  LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
+  scenario.plan = *std::move(plan);
+  return scenario;
+}
+
+}  // namespace lockstep

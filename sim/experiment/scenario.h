@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario (kind: scenario) is a cluster and a job that runs on it, each by name, by file or inline, with keys changed:
+//
+//   kind: scenario
+//   cluster: {preset: dgx-h100, nodes: 2}
+//   job: llama3-8b-fsdp
+//
+// `lockstep run` loads one from a file, from --cluster and --job, or from both (the options replace what the file says), and then
+// applies --set cluster.KEY=VALUE and --set job.KEY=VALUE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/read_context.h"
+#include "topology/cluster_spec.h"
+#include "workloads/parallel/plan.h"
+
+namespace lockstep {
+
+struct ScenarioSpec {
+  std::string name;
+  ClusterSpec cluster;
+  JobSpec job;
+};
+
+[[nodiscard]] const FieldTable<ScenarioSpec>& scenario_fields();
+
+struct ScenarioRequest {
+  std::optional<std::string> file;     // "-" is stdin
+  std::optional<std::string> cluster;  // name or file
+  std::optional<std::string> job;
+  std::vector<std::string> assignments;  // --set, in order
+};
+
+struct Scenario {
+  ScenarioSpec spec;
+  TrainingPlan plan;
+  std::uint64_t content_hash = 0;  // of the scenario file; 0 without one
+};
+
+// Everything wrong goes to the context; nothing is returned if anything was. The context knows afterwards where each value of
+// "cluster" and "job" came from, which is what --show-config prints.
+[[nodiscard]] std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context);
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prediction beside measurement. A suite reads a CSV of published measurements, keeps the rows that one mechanical rule admits, predicts
+// each with the shipped hardware constants, and reports every error. error = (predicted - measured) / measured.
+//
+//   collectives  rows of nccl-tests tables in which a ring is known to have run, on one NVSwitch node, from 1 GiB up
+//   training     rows of whole training steps with their plan (korthikanti-2022)
+//
+// No constant is chosen by table, source or row.
+#pragma once
+
+#include <functional>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config_library.h"
+#include "base/diagnostics.h"
+
+namespace lockstep {
+
+struct Prediction {
+  std::string source;  // table id, or the CSV's name
+  int row = 0;         // line in the CSV, the header being 1
+  std::string what;    // "all_reduce 8 GPUs 1 GiB", "GPT 175B tp8 pp8"
+  std::string metric;  // "busbw_gb_per_s", "step_time_s"
+  double measured = 0;
+  double predicted = 0;
+  [[nodiscard]] double error() const { return (predicted - measured) / measured; }
+};
+
+struct SkippedRow {
+  std::string source;
+  int row = 0;
+  std::string reason;
+};
+
+struct ErrorStatistics {
+  std::size_t rows = 0;
+  double median_abs_error = 0;
+  double mean_abs_error = 0;
+  double p90_abs_error = 0;
+  double bias = 0;  // mean of signed errors
+};
+
+struct SuiteResult {
+  std::string suite;
+  std::string rule;  // which rows are eligible, in words
+  std::vector<Prediction> predictions;
+  std::vector<SkippedRow> skipped;
+};
+
+// Of all predictions, or of one source.
+[[nodiscard]] ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source = {});
+[[nodiscard]] std::vector<std::string> sources(const SuiteResult& r);  // in order of first appearance
+
+struct Suite {
+  std::string name;
+  std::string doc;
+  std::string default_file;  // below configs/validation
+  // Errors in the CSV go to the diagnostics.
+  std::function<SuiteResult(std::istream& csv, const std::string& file, const ConfigLibrary& library, Diagnostics& diagnostics)> run;
+};
+[[nodiscard]] const std::vector<Suite>& suites();
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/collective_report.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kElementBytes = 4;  // nccl-tests' default type, float
+
+bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter || kind == CollectiveKind::kReduce;
+}
+bool is_rooted(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce; }
+
+// nccl-tests counts elements per rank of the smaller buffer.
+std::int64_t count_of(CollectiveKind kind, std::int64_t size, std::int64_t ranks) {
+  const bool is_split = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+  return size / kElementBytes / (is_split ? ranks : 1);
+}
+
+// Times in microseconds with about four digits, as nccl-tests prints them.
+std::string micros(double us) {
+  if (us >= 10000) return fmt::format("{:.0f}", us);
+  if (us >= 100) return fmt::format("{:.1f}", us);
+  return fmt::format("{:.2f}", us);
+}
+
+}  // namespace
+
+std::string to_nccl_table(const CollectiveReport& r) {
+  std::string out = fmt::format("# lockstep {} on {} GPUs of {}, network model {}\n", to_text(r.kind), r.gpus, r.cluster, r.network);
+  out += "#\n";
+  out += "#                                                              out-of-place                       in-place          \n";
+  out += "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n";
+  out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n";
+  double sum = 0;
+  for (const CollectiveRow& row : r.rows) {
+    const std::string half = fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}", micros(row.time_s * 1e6), row.algbw_gb_per_s,
+                                         row.busbw_gb_per_s, 0);
+    out += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", row.size_bytes, count_of(r.kind, row.size_bytes, r.gpus),
+                       "float", reduces(r.kind) ? "sum" : "none", is_rooted(r.kind) ? 0 : -1, half, half);
+    sum += row.busbw_gb_per_s;
+  }
+  out += "# Out of bounds values : 0 OK\n";
+  out += fmt::format("# Avg bus bandwidth    : {:.6g} \n#\n", r.rows.empty() ? 0.0 : sum / static_cast<double>(r.rows.size()));
+  return out;
+}
+
+std::string to_csv(const CollectiveReport& r) {
+  std::string out = "size_bytes,time_s,algbw_gb_per_s,busbw_gb_per_s,algorithm,protocol,channels\n";
+  for (const CollectiveRow& row : r.rows) {
+    out += fmt::format("{},{},{},{},{},{},{}\n", row.size_bytes, row.time_s, row.algbw_gb_per_s, row.busbw_gb_per_s, row.algorithm,
+                       row.protocol, row.channels);
+  }
+  return out;
+}
+
+std::string to_json(const CollectiveReport& r) {
+  nlohmann::ordered_json j;
+  j["collective"] = to_text(r.kind);
+  j["cluster"] = r.cluster;
+  j["gpus"] = r.gpus;
+  j["network"] = r.network;
+  j["rows"] = nlohmann::ordered_json::array();
+  for (const CollectiveRow& row : r.rows) {
+    j["rows"].push_back({{"size_bytes", row.size_bytes},
+                         {"time_s", row.time_s},
+                         {"algbw_gb_per_s", row.algbw_gb_per_s},
+                         {"busbw_gb_per_s", row.busbw_gb_per_s},
+                         {"algorithm", row.algorithm},
+                         {"protocol", row.protocol},
+                         {"channels", row.channels}});
+  }
+  return j.dump(2) + "\n";
+}
+
+}  // namespace lockstep

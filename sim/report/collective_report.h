@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renderings of a collective's rows. `nccl` is the table of nccl-tests, column for column, so that tools that read its output read
+// ours; a run in simulation has no out-of-place variant, both halves show the same numbers. csv and json carry the contract's keys.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sim/experiment/collective.h"
+
+namespace lockstep {
+
+struct CollectiveReport {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::string cluster;
+  std::string network;  // analytic | flow
+  std::int64_t gpus = 0;
+  std::span<const CollectiveRow> rows;
+};
+
+[[nodiscard]] std::string to_nccl_table(const CollectiveReport& r);
+[[nodiscard]] std::string to_csv(const CollectiveReport& r);
+[[nodiscard]] std::string to_json(const CollectiveReport& r);
+
+}  // namespace lockstep

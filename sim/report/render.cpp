@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/render.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+void put(Json& j, const char* key, const std::optional<T>& value) {
+  if (value) j[key] = *value;
+}
+
+Json memory_json(const MemoryReport& m) {
+  return {{"parameters", m.parameters}, {"gradients", m.gradients}, {"optimizer", m.optimizer}, {"activations", m.activations},
+          {"buffers", m.buffers},       {"total", m.total},         {"capacity", m.capacity}};
+}
+
+Json object(const RunResult& r) {
+  Json j;
+  j["schema_version"] = kSchemaVersion;
+  j["version"] = r.version;
+  j["scenario"] = r.scenario;
+  j["cluster"] = r.cluster;
+  j["job"] = r.job;
+  j["plan"] = r.plan;
+  j["step_time_s"] = r.step_time_s;
+  put(j, "tokens_per_s", r.tokens_per_s);
+  if (r.tokens_per_s) j["tokens_per_s_per_gpu"] = *r.tokens_per_s / static_cast<double>(r.gpus);
+  put(j, "samples_per_s", r.samples_per_s);
+  put(j, "tflops_per_gpu", r.tflops_per_gpu);
+  put(j, "mfu", r.mfu);
+  put(j, "hfu", r.hfu);
+  j["peak_tflops"] = r.peak_tflops;
+  j["flop_convention"] = r.flop_convention;
+  j["gpus"] = r.gpus;
+  if (r.memory) {
+    j["memory_bytes_per_gpu"] = memory_json(*r.memory);
+    j["fits"] = r.fits();
+    if (!r.memory_advice.empty()) j["memory_advice"] = r.memory_advice;
+  }
+  Json& breakdown = j["breakdown_s"];
+  for (std::size_t c = 0; c < kTimeClassCount; ++c) breakdown[to_text(static_cast<TimeClass>(c))] = r.breakdown_s[c];
+  j["exposed_communication_s"] = r.exposed_communication_s();
+  j["ideal_step_time_s"] = r.ideal_step_time_s;
+  j["effective_gpus"] = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0.0;
+  j["bottleneck"] = r.bottleneck;
+  if (r.cost) {
+    Json& cost = j["cost"];
+    cost["usd_per_gpu_hour"] = r.cost->usd_per_gpu_hour;
+    cost["usd_per_step"] = r.cost->usd_per_step;
+    put(cost, "usd_per_million_tokens", r.cost->usd_per_million_tokens);
+    cost["effective_usd_per_gpu_hour"] = r.cost->effective_usd_per_gpu_hour;
+    cost["effective_gpus"] = j["effective_gpus"];
+  }
+  j["network"] = r.network;
+  j["seed"] = r.seed;
+  j["events"] = r.events;
+  j["fingerprint"] = fmt::format("{:016x}", r.fingerprint);
+  return j;
+}
+
+// Nested keys joined by dots, in order.
+void flatten(const Json& j, const std::string& prefix, std::vector<std::pair<std::string, Json>>& out) {
+  for (const auto& [key, value] : j.items()) {
+    const std::string path = prefix.empty() ? key : prefix + "." + key;
+    if (value.is_object()) {
+      flatten(value, path, out);
+    } else {
+      out.emplace_back(path, value);
+    }
+  }
+}
+
+std::string cell_text(const Json& v) { return v.is_string() ? v.get<std::string>() : v.dump(); }
+
+std::string csv_quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& r) {
+  Json j = object(r);
+  Json links = Json::array();
+  for (const LinkReport& l : r.links) {
+    links.push_back({{"name", l.name}, {"tier", l.tier}, {"utilization", l.utilization}, {"bytes", l.bytes}});
+  }
+  j["links"] = std::move(links);
+  j["measured"] = {{"wall_s", r.measured.wall_s}, {"peak_rss_bytes", r.measured.peak_rss_bytes}};
+  return j.dump(2) + "\n";
+}
+
+std::string to_csv(const RunResult& r) {
+  std::vector<std::pair<std::string, Json>> cells;
+  flatten(object(r), "", cells);
+  std::string header;
+  std::string row;
+  for (const auto& [key, value] : cells) {
+    const char* comma = header.empty() ? "" : ",";
+    header += comma + csv_quoted(key);
+    row += comma + csv_quoted(cell_text(value));
+  }
+  return header + "\n" + row + "\n";
+}
+
+std::string to_markdown(const RunResult& r) {
+  std::vector<std::pair<std::string, Json>> cells;
+  flatten(object(r), "", cells);
+  std::string out = "| key | value |\n|---|---|\n";
+  for (const auto& [key, value] : cells) {
+    std::string text = cell_text(value);
+    for (std::size_t i = text.find('|'); i != std::string::npos; i = text.find('|', i + 2)) text.insert(i, "\\");
+    out += fmt::format("| {} | {} |\n", key, text);
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renderings of a RunResult. JSON is the contract (docs/output.md); CSV and Markdown are the same object with nested keys joined by dots,
+// so a column means the same thing everywhere. The table is for people: scaled units, no more digits than can be meant.
+#pragma once
+
+#include <string>
+
+#include "sim/report/run_result.h"
+
+namespace lockstep {
+
+inline constexpr int kSchemaVersion = 1;
+
+[[nodiscard]] std::string to_json(const RunResult& r);      // one object, two-space indent, newline at the end
+[[nodiscard]] std::string to_csv(const RunResult& r);       // header and one row; without links and measured
+[[nodiscard]] std::string to_markdown(const RunResult& r);  // key | value
+[[nodiscard]] std::string to_table(const RunResult& r);
+
+}  // namespace lockstep

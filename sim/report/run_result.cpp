@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/run_result.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+struct Cause {
+  TimeClass time_class;
+  const char* what;
+  const char* remedy;
+};
+
+constexpr Cause kCauses[] = {
+    {TimeClass::kTp, "tensor-parallel communication", "a smaller tp, or tp within one NVLink domain"},
+    {TimeClass::kPp, "pipeline transfers between stages", "fewer stages, or stages closer together"},
+    {TimeClass::kDp, "data-parallel communication", "more network bandwidth per GPU, a larger micro-batch or more accumulation"},
+    {TimeClass::kCp, "context-parallel communication", "a smaller cp"},
+    {TimeClass::kEp, "expert all-to-all", "experts closer together"},
+    {TimeClass::kBubble, "the pipeline bubble", "more micro-batches per step or fewer stages"},
+};
+
+}  // namespace
+
+double RunResult::exposed_communication_s() const {
+  double sum = 0;
+  for (const TimeClass c : {TimeClass::kTp, TimeClass::kPp, TimeClass::kDp, TimeClass::kCp, TimeClass::kEp}) {
+    sum += breakdown_s[static_cast<std::size_t>(c)];
+  }
+  return sum;
+}
+
+std::string bottleneck_sentence(const RunResult& r) {
+  const Cause* worst = &kCauses[0];
+  for (const Cause& c : kCauses) {
+    if (r.breakdown_s[static_cast<std::size_t>(c.time_class)] > r.breakdown_s[static_cast<std::size_t>(worst->time_class)]) {
+      worst = &c;
+    }
+  }
+  const double share = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(worst->time_class)] / r.step_time_s : 0;
+  const double compute =
+      r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(TimeClass::kCompute)] / r.step_time_s : 0;
+  // Below a twentieth of the step no single cause is worth a change of the cluster.
+  if (share < 0.05) {
+    return fmt::format("compute: GPUs compute {:.0f} % of the step; no other part takes more than {:.0f} %", 100 * compute,
+                       100 * share);
+  }
+  std::string text = fmt::format("{}: GPUs wait for it {:.0f} % of the step", worst->what, 100 * share);
+  if (worst->time_class != TimeClass::kBubble && !r.links.empty()) {
+    const LinkReport& link = r.links.front();
+    text += fmt::format(", the busiest link is {} ({}, {:.0f} % used)", link.name, link.tier, 100 * link.utilization);
+  }
+  return text + "; " + worst->remedy + " would help";
+}
+
+}  // namespace lockstep

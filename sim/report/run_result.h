@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one run of one job says, in numbers; renderings are in render.h. Optional members are absent where they have no meaning
+// (tokens of a job without tokens) or no input (cost without a price). The JSON contract is in docs/output.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/program.h"
+
+namespace lockstep {
+
+struct LinkReport {
+  std::string name;
+  std::string tier;
+  double utilization = 0;   // time mean of rate / capacity over the step
+  std::int64_t bytes = 0;   // delivered over it
+};
+
+struct MemoryReport {
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;
+  std::int64_t optimizer = 0;
+  std::int64_t activations = 0;
+  std::int64_t buffers = 0;
+  std::int64_t total = 0;
+  std::int64_t capacity = 0;
+};
+
+struct CostReport {
+  double usd_per_gpu_hour = 0;               // as given
+  double usd_per_step = 0;                   // gpus x price x step / 3600
+  std::optional<double> usd_per_million_tokens;
+  double effective_usd_per_gpu_hour = 0;     // price x step / step on an ideal network
+};
+
+struct Measured {
+  double wall_s = 0;
+  std::int64_t peak_rss_bytes = 0;
+};
+
+struct RunResult {
+  std::string scenario;
+  std::string version;
+  std::string cluster;
+  std::string job;
+  std::string plan;           // "tp 8 x pp 4 x dp 32"
+  std::string network;        // analytic | flow | packet
+  std::uint64_t seed = 0;
+  std::int64_t gpus = 0;
+
+  double step_time_s = 0;
+  double ideal_step_time_s = 0;  // infinite bandwidth, zero latency
+  std::optional<double> tokens_per_s;
+  std::optional<double> samples_per_s;
+  std::optional<double> tflops_per_gpu;  // model FLOPs
+  std::optional<double> mfu;
+  std::optional<double> hfu;
+  double peak_tflops = 0;
+  std::string flop_convention;
+  std::optional<MemoryReport> memory;    // of the fullest GPU
+  std::string memory_advice;             // empty when it fits
+  std::array<double, kTimeClassCount> breakdown_s = {};
+  std::vector<LinkReport> links;         // busiest first
+  std::string bottleneck;
+  std::optional<CostReport> cost;
+
+  std::int64_t events = 0;
+  std::uint64_t fingerprint = 0;
+  Measured measured;
+
+  [[nodiscard]] bool fits() const { return !memory || memory->total <= memory->capacity; }
+  // Communication that is waited for: tp + pp + dp + cp + ep.
+  [[nodiscard]] double exposed_communication_s() const;
+};
+
+// One sentence: what holds the run back and what would help. Reads breakdown, links and memory.
+[[nodiscard]] std::string bottleneck_sentence(const RunResult& r);
+
+}  // namespace lockstep

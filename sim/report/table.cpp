@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/report/render.h"
+
+namespace lockstep {
+namespace {
+
+std::string seconds(double s) {
+  if (s >= 1) return fmt::format("{:.3f} s", s);
+  if (s >= 1e-3) return fmt::format("{:.2f} ms", s * 1e3);
+  return fmt::format("{:.2f} us", s * 1e6);
+}
+
+std::string grouped(double v) {
+  std::string digits = fmt::format("{:.0f}", v);
+  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
+std::string gib(std::int64_t bytes) { return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024)); }
+
+// "key            value" with the values in one column.
+std::string line(const std::string& key, const std::string& value) { return fmt::format("  {:<26}{}\n", key, value); }
+
+std::string throughput(const RunResult& r) {
+  std::string out = line("Step time", seconds(r.step_time_s));
+  if (r.tokens_per_s) {
+    out += line("Tokens/s", fmt::format("{}   ({} per GPU)", grouped(*r.tokens_per_s),
+                                        grouped(*r.tokens_per_s / static_cast<double>(r.gpus))));
+  }
+  if (r.samples_per_s) out += line("Samples/s", fmt::format("{:.2f}", *r.samples_per_s));
+  if (r.tflops_per_gpu) {
+    out += line("Model TFLOP/s per GPU", fmt::format("{:.0f} of {:.0f}   (MFU {:.1f} %, HFU {:.1f} %)", *r.tflops_per_gpu,
+                                                     r.peak_tflops, 100 * r.mfu.value_or(0), 100 * r.hfu.value_or(0)));
+  }
+  const double effective = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0;
+  out += line("Effective GPUs", fmt::format("{:.1f} of {}   (an ideal network would deliver all of them)", effective, r.gpus));
+  return out;
+}
+
+std::string breakdown(const RunResult& r) {
+  std::string out = "\nWhere the time goes (mean over GPUs)\n";
+  constexpr int kBarWidth = 40;
+  for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+    if (r.breakdown_s[c] <= 0) continue;
+    const double share = r.breakdown_s[c] / r.step_time_s;
+    const auto width = static_cast<std::size_t>(std::clamp(share * kBarWidth + 0.5, 0.0, 1.0 * kBarWidth));
+    out += fmt::format("  {:<10}{:>10} {:>6.1f} %  {}\n", to_text(static_cast<TimeClass>(c)), seconds(r.breakdown_s[c]), 100 * share,
+                       std::string(width, '#'));
+  }
+  return out;
+}
+
+std::string memory(const RunResult& r) {
+  if (!r.memory) return {};
+  const MemoryReport& m = *r.memory;
+  std::string out = "\nMemory of the fullest GPU\n";
+  out += line("Parameters", gib(m.parameters)) + line("Gradients", gib(m.gradients)) + line("Optimizer", gib(m.optimizer)) +
+         line("Activations", gib(m.activations)) + line("Buffers", gib(m.buffers));
+  out += line("Total", fmt::format("{} of {}   {}", gib(m.total), gib(m.capacity), r.fits() ? "fits" : "DOES NOT FIT"));
+  if (!r.memory_advice.empty()) out += line("To make it fit", r.memory_advice);
+  return out;
+}
+
+std::string links(const RunResult& r) {
+  if (r.links.empty()) return {};
+  constexpr std::size_t kShown = 5;
+  std::string out = "\nBusiest links\n";
+  for (std::size_t i = 0; i < std::min(kShown, r.links.size()); ++i) {
+    const LinkReport& l = r.links[i];
+    out += fmt::format("  {:<34}{:<12}{:>6.1f} % used  {:>9.2f} GB\n", l.name, l.tier, 100 * l.utilization,
+                       static_cast<double>(l.bytes) / 1e9);
+  }
+  return out;
+}
+
+std::string cost(const RunResult& r) {
+  if (!r.cost) return {};
+  std::string out = "\nCost\n";
+  out += line("Price", fmt::format("{:.2f} USD per GPU-hour   (effective {:.2f})", r.cost->usd_per_gpu_hour,
+                                   r.cost->effective_usd_per_gpu_hour));
+  if (r.cost->usd_per_million_tokens) out += line("Million tokens", fmt::format("{:.3f} USD", *r.cost->usd_per_million_tokens));
+  return out;
+}
+
+}  // namespace
+
+std::string to_table(const RunResult& r) {
+  std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job, r.plan,
+                                r.gpus, r.network);
+  out += throughput(r) + breakdown(r) + memory(r) + links(r) + cost(r);
+  return out + fmt::format("\nBottleneck: {}.\n", r.bottleneck);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/quantity.h"
+#include "sim/report/topology_report.h"
+
+namespace lockstep {
+namespace {
+
+std::string line(std::string_view key, const std::string& value) { return fmt::format("  {:<22}{}\n", key, value); }
+
+std::string plural(std::int64_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+std::string bits(double bps) {
+  constexpr std::array<std::string_view, 4> kUnits = {"Gbps", "Tbps", "Pbps", "Ebps"};
+  double v = bps / 1e9;
+  std::size_t unit = 0;
+  for (; v >= 1000 && unit + 1 < kUnits.size(); ++unit) v /= 1000;
+  return fmt::format("{:.4g} {}", v, kUnits[unit]);
+}
+
+// Buses inside a server are known by their bytes, network links by their bits.
+std::string rate(LinkTier tier, Rate r) {
+  const bool is_bus = tier == LinkTier::kNvlink || tier == LinkTier::kPcie;
+  return is_bus ? fmt::format("{:.4g} GB/s", r.bytes_per_second() / 1e9) : bits(r.bytes_per_second() * 8);
+}
+
+std::string heading(const TopologyReport& r) {
+  const ClusterSpec& c = r.cluster;
+  std::string what = c.server ? fmt::format("{} x {} = {}", plural(*c.nodes, "node"), plural(c.server->gpus, "GPU"),
+                                            plural(c.gpus(), "GPU"))
+                              : plural(c.gpus(), "endpoint");
+  if (r.racks > 0) what += " in " + plural(r.racks, "rack");
+  if (r.pods > 1) what += fmt::format(" and {} pods", r.pods);
+  return fmt::format("{}: {}\n", c.name, what);
+}
+
+std::string parts(const TopologyReport& r) {
+  const ClusterSpec& c = r.cluster;
+  std::string out;
+  if (c.server) out += line("Server", fmt::format("{} ({} x {})", c.server->name, c.server->gpus, c.server->gpu.name));
+  if (c.network) {
+    const NetworkSpec& n = *c.network;
+    const std::string path = n.gpudirect ? "with GPUDirect"
+                                         : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC",
+                                                       n.host_path_rate.bytes_per_second() / 1e9);
+    out += line("Network", fmt::format("{} ({} x {} per node, {})", n.name, c.ports_per_node(), to_text(n.nic_rate), path));
+  }
+  if (r.equal_cost_paths > 1) {
+    out += line("Routing", fmt::format("{} over up to {} equal-cost paths", to_text(c.routing_policy()), r.equal_cost_paths));
+  }
+  if (c.price_per_gpu_hour) {
+    const double price = c.price_per_gpu_hour->usd;
+    out += line("Price", fmt::format("{:.2f} USD per GPU-hour, {:.2f} USD per hour in all", price,
+                                     price * static_cast<double>(c.gpus())));
+  }
+  return out;
+}
+
+std::string switches(const TopologyReport& r) {
+  if (r.switches.empty()) return {};
+  std::string out = fmt::format("\n  {:<16}{:>8}{:>13}   {}\n", "Switches", "count", "ports used", "oversubscription");
+  for (const SwitchReport& s : r.switches) {
+    std::string ratio = "-";
+    if (s.ratio) {
+      ratio = fmt::format("{:.4g}:1", s.ratio->real);
+      if (s.ratio->is_off()) ratio += fmt::format("  (asked for {:.4g}:1)", *s.ratio->asked);
+    }
+    out += fmt::format("  {:<16}{:>8}{:>13}   {}\n", to_text(s.kind), s.count, s.ports_used, ratio);
+  }
+  return out;
+}
+
+std::string cables(const TopologyReport& r) {
+  std::string out = fmt::format("\n  {:<16}{:>8}{:>13}{:>14}{:>12}\n", "Cables", "count", "line rate", "payload", "latency");
+  for (const CableReport& c : r.cables) {
+    out += fmt::format("  {:<16}{:>8}{:>13}{:>14}{:>12}\n", fmt::format("{} - {}", to_text(c.low), to_text(c.high)), c.count,
+                       rate(c.tier, c.rate), rate(c.tier, c.payload), to_text(c.latency));
+  }
+  return out;
+}
+
+std::string analysis(const TopologyReport& r) {
+  const GraphReport& g = r.graph;
+  std::string out = "\n";
+  if (g.bisection_bps) {
+    const double share = static_cast<double>(*g.bisection_bps) / static_cast<double>(*g.bisection_ports_bps);
+    out += line("Bisection", fmt::format("{} between the halves of the racks, {:.4g} % of what their ports could send",
+                                         bits(static_cast<double>(*g.bisection_bps)), 100 * share));
+    out += line("Disjoint paths", fmt::format("{} between the first and the last rack", *g.disjoint_paths));
+  }
+  if (g.diameter) out += line("Diameter", fmt::format("{} from endpoint to endpoint", plural(*g.diameter, "link")));
+  if (!g.is_connected) out += line("Connected", fmt::format("no: {} parts", g.components));
+  return out;
+}
+
+}  // namespace
+
+std::string to_table(const TopologyReport& r) {
+  return heading(r) + parts(r) + switches(r) + cables(r) + analysis(r);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/runtime/runtime.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/hash.h"
+#include "sim/engine/event_queue.h"
+#include "sim/runtime/communicators.h"
+#include "sim/runtime/mailbox.h"
+#include "sim/runtime/rank_state.h"
+#include "sim/runtime/stall_report.h"
+
+namespace lockstep {
+namespace {
+
+// What a transfer in the network stands for.
+struct ActiveTransfer {
+  enum class Kind : std::uint8_t { kFree, kCollective, kMessage };
+  Kind kind = Kind::kFree;
+  CommId comm;                  // kCollective
+  std::uint32_t channel = 0;    // kMessage
+};
+
+// A kernel of `rank` ends, unless its speed has changed since (another version).
+struct KernelEnd {
+  std::uint32_t rank;
+  std::uint32_t version;
+};
+
+struct ReadyStream {
+  std::uint32_t rank;
+  Stream stream;
+};
+
+class Runtime final : private OpSink {
+ public:
+  explicit Runtime(const RuntimeInput& input)
+      : in_(input),
+        ranks_(input.program.world_size()),
+        communicators_(input.program, input.placement, input.router, input.tunings),
+        mailbox_(input.placement, input.router),
+        events_(input.tie_seed ? EventQueue<KernelEnd>::shuffled(*input.tie_seed) : EventQueue<KernelEnd>()),
+        slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
+    LOCKSTEP_CHECK(input.placement.size() == ranks_.size(), "{} ranks but {} placed", ranks_.size(), input.placement.size());
+    LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
+  }
+
+  RuntimeResult run() {
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) ready_.push_back({r, Stream::kCompute});
+    drain();
+    in_.network.settle(now_);
+    while (step()) {
+    }
+    finish();
+    return result_;
+  }
+
+ private:
+  [[nodiscard]] StreamState& stream(std::uint32_t r, Stream s) { return ranks_[r].streams[static_cast<std::size_t>(s)]; }
+
+  // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
+  bool step() {
+    const Instant next = std::min(events_.next_time(), in_.network.next_event());
+    if (next.is_never()) return false;
+    LOCKSTEP_CHECK(next >= now_, "time runs backwards: {} after {} ps", next.picos(), now_.picos());
+    if (in_.interrupted != nullptr && (++steps_ & 1023u) == 0 && in_.interrupted->load()) throw Interrupted();
+    now_ = next;
+    completions_.clear();
+    in_.network.advance(now_, completions_);
+    for (const Completion& c : completions_) end_transfer(c);
+    drain();
+    while (events_.next_time() == now_) {
+      const KernelEnd e = events_.pop().payload;
+      const ComputeState& compute = ranks_[e.rank].compute;
+      if (compute.version == e.version && compute.is_running) end_compute(e.rank);
+      drain();
+    }
+    in_.network.settle(now_);
+    return true;
+  }
+
+  void drain() {
+    while (!ready_.empty()) {
+      const ReadyStream next = ready_.back();
+      ready_.pop_back();
+      progress(next.rank, next.stream);
+    }
+  }
+
+  // Runs a stream until its front operation takes time or has to wait.
+  void progress(std::uint32_t r, Stream s) {
+    StreamState& st = stream(r, s);
+    while (!st.is_busy) {
+      if (st.queue.is_empty()) {
+        if (s != Stream::kCompute || !expand(r)) return;
+        continue;
+      }
+      const Op& op = st.queue.front();
+      if (op.kind == OpKind::kWait) {
+        StreamState& target = stream(r, op.wait_stream);
+        if (target.completed < op.wait_count) {
+          target.waiters |= static_cast<std::uint16_t>(1u << static_cast<unsigned>(s));
+          if (s == Stream::kCompute) ranks_[r].account(now_);
+          return;
+        }
+        complete_front(r, s);
+        continue;
+      }
+      st.is_busy = true;
+      start(r, s, op);
+    }
+  }
+
+  void start(std::uint32_t r, Stream s, const Op& op) {
+    switch (op.kind) {
+      case OpKind::kCompute:
+        start_compute(r, op);
+        return;
+      case OpKind::kCollective:
+        arrive(r, s, op);
+        return;
+      case OpKind::kSend:
+        start_send(r, s, op);
+        return;
+      case OpKind::kRecv:
+        start_receive(r, s, op);
+        return;
+      case OpKind::kWait:
+        break;
+    }
+    LOCKSTEP_CHECK(false, "operation {} cannot start", static_cast<int>(op.kind));
+  }
+
+  // --- expansion -------------------------------------------------------------------------------------------------
+
+  bool expand(std::uint32_t r) {
+    RankState& rank = ranks_[r];
+    if (rank.has_ended) return false;
+    sink_rank_ = r;
+    sink_streams_ = 0;
+    if (!in_.program.expand(Rank(r), rank.cursor, *this)) {
+      rank.has_ended = true;
+      rank.account(now_);
+      return false;
+    }
+    for (unsigned s = 1; s < kStreamCount; ++s) {
+      if ((sink_streams_ >> s & 1u) != 0) ready_.push_back({r, static_cast<Stream>(s)});
+    }
+    return true;
+  }
+
+  void push(Stream s, const Op& op) override {
+    stream(sink_rank_, s).queue.push(op);
+    sink_streams_ |= 1u << static_cast<unsigned>(s);
+  }
+
+  // --- completion of operations ----------------------------------------------------------------------------------
+
+  void complete_front(std::uint32_t r, Stream s) {
+    StreamState& st = stream(r, s);
+    const Op& op = st.queue.front();
+    result_.fingerprint += hash_words({static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(st.completed),
+                                       static_cast<std::uint64_t>(op.bytes), static_cast<std::uint64_t>(now_.picos())});
+    ++result_.events;
+    end_ = now_;
+    st.queue.pop();
+    st.is_busy = false;
+    ++st.completed;
+    for (std::uint16_t waiting = st.waiters; waiting != 0; waiting = static_cast<std::uint16_t>(waiting & (waiting - 1))) {
+      ready_.push_back({r, static_cast<Stream>(__builtin_ctz(waiting))});
+    }
+    st.waiters = 0;
+  }
+
+  void complete(std::uint32_t r, Stream s) {
+    complete_front(r, s);
+    ready_.push_back({r, s});
+  }
+
+  // --- compute ---------------------------------------------------------------------------------------------------
+
+  void start_compute(std::uint32_t r, const Op& op) {
+    ComputeState& c = ranks_[r].compute;
+    c.work_left = static_cast<Int128>(in_.program.kernels()[op.kernel].time.picos()) * ComputeState::kFullSpeed;
+    c.updated = now_;
+    c.is_running = true;
+    c.speed = speed_of(ranks_[r]);
+    ranks_[r].account(now_);
+    schedule_compute(r);
+  }
+
+  void schedule_compute(std::uint32_t r) {
+    ComputeState& c = ranks_[r].compute;
+    const std::int64_t left = narrow_int64(ceil_div(c.work_left, static_cast<Int128>(c.speed)));
+    events_.push(now_ + Duration::picos(left), EventClass::kEnd, {.rank = r, .version = ++c.version});
+  }
+
+  void end_compute(std::uint32_t r) {
+    ranks_[r].compute.is_running = false;
+    complete(r, Stream::kCompute);
+    ranks_[r].account(now_);
+  }
+
+  [[nodiscard]] std::int64_t speed_of(const RankState& rank) const {
+    return rank.collectives_in_flight > 0 ? slow_speed_ : ComputeState::kFullSpeed;
+  }
+
+  void update_speed(std::uint32_t r) {
+    RankState& rank = ranks_[r];
+    ComputeState& c = rank.compute;
+    const std::int64_t speed = speed_of(rank);
+    if (!c.is_running || speed == c.speed) return;
+    const Int128 done = static_cast<Int128>((now_ - c.updated).picos()) * c.speed;
+    c.work_left = done < c.work_left ? c.work_left - done : 0;
+    c.updated = now_;
+    c.speed = speed;
+    schedule_compute(r);
+  }
+
+  void add_in_flight(std::uint32_t r, Stream s, int change, bool is_collective) {
+    RankState& rank = ranks_[r];
+    std::uint16_t& count = rank.in_flight[static_cast<std::size_t>(time_class(s))];
+    count = static_cast<std::uint16_t>(count + change);
+    if (is_collective) {
+      rank.collectives_in_flight = static_cast<std::uint16_t>(rank.collectives_in_flight + change);
+      update_speed(r);
+    }
+    rank.account(now_);
+  }
+
+  // --- collectives -----------------------------------------------------------------------------------------------
+
+  void arrive(std::uint32_t r, Stream s, const Op& op) {
+    Communicator& comm = communicators_.at(op.comm);
+    if (comm.arrived == 0) {
+      comm.op = op;
+      comm.stream = s;
+    } else if (comm.op.collective != op.collective || comm.op.bytes != op.bytes || comm.stream != s) {
+      throw SimulationError(fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
+                                        r, to_text(op.collective), op.bytes, op.comm.value(), to_text(comm.op.collective),
+                                        comm.op.bytes));
+    }
+    if (++comm.arrived < comm.members.size()) return;
+    ++result_.collectives;
+    if (comm.members.size() == 1) {
+      comm.arrived = 0;
+      complete(r, s);
+      return;
+    }
+    const LoweredCollective c = communicators_.lower(comm, op);
+    for (const Rank m : comm.members) add_in_flight(m.value(), s, +1, true);
+    in_.network.start(now_, {.shares = c.route->shares,
+                             .weight = in_.router.weight(),
+                             .bytes = c.bytes,
+                             .latency = c.latency,
+                             .rate_cap = c.rate_cap,
+                             .members = c.members,
+                             .token = new_transfer({.kind = ActiveTransfer::Kind::kCollective, .comm = op.comm})});
+  }
+
+  void end_collective(CommId id) {
+    Communicator& comm = communicators_.at(id);
+    comm.arrived = 0;
+    const Stream s = comm.stream;
+    for (const Rank m : comm.members) {
+      add_in_flight(m.value(), s, -1, true);
+      complete(m.value(), s);
+    }
+  }
+
+  // --- messages --------------------------------------------------------------------------------------------------
+
+  void start_send(std::uint32_t r, Stream s, const Op& op) {
+    const std::uint32_t index = mailbox_.channel(Rank(r), op.peer, s);
+    Channel& channel = mailbox_[index];
+    ++result_.messages;
+    add_in_flight(r, s, +1, false);
+    add_in_flight(op.peer.value(), s, +1, false);
+    in_.network.start(now_, {.shares = channel.route.shares,
+                             .weight = in_.router.weight(),
+                             .bytes = op.bytes,
+                             .latency = send_latency(communicators_.single_node_tuning(), channel.is_local, channel.route.latency),
+                             .token = new_transfer({.kind = ActiveTransfer::Kind::kMessage, .channel = index})});
+  }
+
+  void start_receive(std::uint32_t r, Stream s, const Op& op) {
+    Channel& channel = mailbox_[mailbox_.channel(op.peer, Rank(r), sending_end(s))];
+    if (channel.arrived > channel.received) {
+      ++channel.received;
+      complete(r, s);
+    } else {
+      channel.receiver_waits = true;
+    }
+  }
+
+  void end_message(std::uint32_t index) {
+    Channel& channel = mailbox_[index];
+    add_in_flight(channel.from.value(), channel.send_stream, -1, false);
+    add_in_flight(channel.to.value(), channel.send_stream, -1, false);
+    complete(channel.from.value(), channel.send_stream);
+    ++channel.arrived;
+    if (!channel.receiver_waits) return;
+    channel.receiver_waits = false;
+    ++channel.received;
+    complete(channel.to.value(), receiving_end(channel.send_stream));
+  }
+
+  // --- transfers -------------------------------------------------------------------------------------------------
+
+  std::uint64_t new_transfer(const ActiveTransfer& t) {
+    if (free_.empty()) {
+      transfers_.push_back(t);
+      return transfers_.size() - 1;
+    }
+    const std::uint64_t token = free_.back();
+    free_.pop_back();
+    transfers_[token] = t;
+    return token;
+  }
+
+  void end_transfer(const Completion& c) {
+    const ActiveTransfer t = transfers_[c.token];
+    LOCKSTEP_CHECK(t.kind != ActiveTransfer::Kind::kFree, "transfer {} completes twice", c.token);
+    transfers_[c.token] = {};
+    free_.push_back(c.token);
+    result_.delivered_bytes = checked_add(result_.delivered_bytes, c.bytes);
+    ++result_.events;
+    if (t.kind == ActiveTransfer::Kind::kCollective) {
+      end_collective(t.comm);
+    } else {
+      end_message(t.channel);
+    }
+  }
+
+  // --- the end ---------------------------------------------------------------------------------------------------
+
+  void finish() {
+    throw_if_stalled(ranks_, in_.network.in_flight(), in_.network.describe_pending());
+    in_.network.finish(now_);
+    result_.step_time = end_ - Instant();
+    std::array<Int128, kTimeClassCount> sum = {};
+    for (RankState& rank : ranks_) {
+      rank.account(end_);
+      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += rank.spent_ps[c];
+    }
+    for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+      result_.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(ranks_.size()) / 1e12;
+    }
+  }
+
+  RuntimeInput in_;
+  std::vector<RankState> ranks_;
+  Communicators communicators_;
+  Mailbox mailbox_;
+  EventQueue<KernelEnd> events_;
+  std::int64_t slow_speed_;
+  Instant now_;
+  Instant end_;  // of the last operation; outdated kernel ends may be due later
+  std::uint64_t steps_ = 0;
+  std::vector<ReadyStream> ready_;
+  std::vector<Completion> completions_;
+  std::vector<ActiveTransfer> transfers_;
+  std::vector<std::uint64_t> free_;
+  std::uint32_t sink_rank_ = 0;
+  std::uint32_t sink_streams_ = 0;
+  RuntimeResult result_;
+};
+
+}  // namespace
+
+RuntimeResult run_program(const RuntimeInput& input) { return Runtime(input).run(); }
+
+}  // namespace lockstep

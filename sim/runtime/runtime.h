@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Program: every rank's streams side by side, its transfers on a NetworkModel, its kernels on the clock.
+//
+// A kernel runs at full speed, or 1/(1 + slowdown) of it while a collective of its rank is in flight (the collective's own kernels hold
+// SMs and memory bandwidth). A collective starts when all members have arrived; a send when it is posted. Every instant of a rank
+// belongs to exactly one TimeClass, so the breakdown sums to the step time.
+//
+// The run ends when every rank has finished its program. If nothing can happen any more before that, it fails (SimulationError) and
+// says which rank waits for what. Order inside an instant does not change results (`tie_seed` shuffles it to prove that).
+//
+// Cost: O(operations) plus the network model's; memory O(ranks + what is in flight).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/time.h"
+#include "sim/network/network_model.h"
+#include "topology/routing/router.h"
+#include "workloads/collectives/tuning.h"
+#include "workloads/program.h"
+
+namespace lockstep {
+
+struct RuntimeInput {
+  const Program& program;
+  std::span<const EndpointId> placement;  // rank -> endpoint, one per rank
+  const Router& router;
+  NetworkModel& network;
+  std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
+  double comm_slowdown = 0;                 // 0.18: a kernel takes 18 % longer while a collective is in flight
+  std::optional<std::uint64_t> tie_seed;    // shuffles the order of simultaneous events
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct RuntimeResult {
+  Duration step_time;
+  std::array<double, kTimeClassCount> breakdown_s = {};  // mean over ranks; sums to step_time
+  std::uint64_t fingerprint = 0;  // order-free: sum over completed operations of hash(stream, position, bytes, tick)
+  std::int64_t events = 0;        // completed operations and transfers
+  std::int64_t collectives = 0;
+  std::int64_t messages = 0;
+  std::int64_t delivered_bytes = 0;
+};
+
+// Thrown when `interrupted` became true.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+[[nodiscard]] RuntimeResult run_program(const RuntimeInput& input);
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/runtime/stall_report.h"
+
+#include <string>
+
+#include "base/check.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",        "cp",        "ep",        "dp-gather", "dp-reduce",
+                                                   "pp-send-next", "pp-recv-prev", "pp-send-prev", "pp-recv-next", "tie"};
+
+std::string describe(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kCompute:
+      return "kernel " + std::to_string(op.kernel.value());
+    case OpKind::kCollective:
+      return fmt::format("{} of {} bytes on communicator {}", to_text(op.collective), op.bytes, op.comm.value());
+    case OpKind::kSend:
+      return fmt::format("send of {} bytes to rank {}", op.bytes, op.peer.value());
+    case OpKind::kRecv:
+      return fmt::format("receive of {} bytes from rank {}", op.bytes, op.peer.value());
+    case OpKind::kWait:
+      return fmt::format("operation {} of stream {}", op.wait_count, kStreamName[static_cast<std::size_t>(op.wait_stream)]);
+  }
+  return "?";
+}
+
+}  // namespace
+
+void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight, const std::string& pending) {
+  constexpr int kShown = 8;
+  int stalled = 0;
+  std::string text;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t s = 0; s < kStreamCount; ++s) {
+      const OpQueue& queue = ranks[r].streams[s].queue;
+      if (queue.is_empty()) continue;
+      if (++stalled <= kShown) {
+        text += fmt::format("\n  rank {} stream {} waits for: {}", r, kStreamName[s], describe(queue.front()));
+      }
+    }
+    if (!ranks[r].has_ended && stalled == 0) text += fmt::format("\n  rank {} has not ended its program", r);
+  }
+  if (text.empty() && transfers_in_flight == 0) return;
+  if (stalled > kShown) text += fmt::format("\n  ... and {} more", stalled - kShown);
+  throw SimulationError(fmt::format("the run cannot go on: nothing is scheduled, {} transfers are stalled in the network{}{}",
+                                    transfers_in_flight, text, pending.empty() ? pending : "\n  " + pending));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a run cannot go on: which ranks wait for what.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sim/runtime/rank_state.h"
+
+namespace lockstep {
+
+// `pending`: what the network says of its stalled transfers. Throws SimulationError naming the first waiting streams when a rank has not finished its program or transfers are pending.
+void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight, const std::string& pending);
+
+}  // namespace lockstep

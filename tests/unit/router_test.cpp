@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/routing/router.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "tests/support/topology_fixtures.h"
+
+namespace lockstep {
+namespace {
+
+using test::hop;
+using test::leaf_spine;
+using test::three_tiers;
+
+std::map<LinkTier, std::int64_t> share_by_tier(const Network& net, const Route& route) {
+  std::map<LinkTier, std::int64_t> sum;
+  for (const LinkShare& s : route.shares) sum[net.link(s.link).tier] += s.coefficient;
+  return sum;
+}
+
+Route route_of(const Router& router, const Hop& h, std::uint64_t key = 0) {
+  Route r;
+  router.add(h, key, r);
+  Router::finish(r);
+  return r;
+}
+
+// 4 spines: W = 4; 4 on each of the two host links, 1 on each of 4 links up and 4 links down.
+TEST(Router, SprayPutsAnEvenIntegerShareOnEverySpine) {
+  const Network net = leaf_spine(4);
+  const Router router(net, RoutingPolicy::kSpray, 0);
+  EXPECT_EQ(router.weight(), 4);
+  const Route r = route_of(router, hop(0, 4));
+  EXPECT_EQ(r.shares.size(), 2u + 8);
+  EXPECT_EQ(share_by_tier(net, r), (std::map<LinkTier, std::int64_t>{{LinkTier::kHost, 8}, {LinkTier::kLeafSpine, 8}}));
+  EXPECT_EQ(r.latency, Duration::micros(4));
+}
+
+// Every tier carries the whole transfer up and again down: 2 W, W = 3 x 5 x 2 x 3 = 90.
+TEST(Router, SprayConservesTheTransferOnEveryTier) {
+  const Network net = three_tiers(2, 3);
+  const Router router(net, RoutingPolicy::kSpray, 0);
+  EXPECT_EQ(router.weight(), 90);
+  EXPECT_EQ(share_by_tier(net, route_of(router, hop(0, 11))),
+            (std::map<LinkTier, std::int64_t>{
+                {LinkTier::kHost, 180}, {LinkTier::kLeafSpine, 180}, {LinkTier::kSpineCore, 180}}));
+  // Within a pod: 6 paths, 15 units on each cable.
+  for (const LinkShare& s : route_of(router, hop(0, 2)).shares) {
+    EXPECT_EQ(s.coefficient, net.link(s.link).tier == LinkTier::kHost ? 90 : 15);
+  }
+}
+
+// The shares computed per tier are those of adding up all paths one by one.
+TEST(Router, SprayEqualsTheSumOfItsPaths) {
+  const Network net = three_tiers(2, 3);
+  const Router spray(net, RoutingPolicy::kSpray, 0);
+  const Router single(net, RoutingPolicy::kStatic, 0);
+  Route sum;
+  for (int i = 0; i < 90; ++i) single.add_on_path(hop(0, 11), i, sum);
+  Router::finish(sum);
+  EXPECT_EQ(route_of(spray, hop(0, 11)).shares, sum.shares);
+}
+
+// 12,000 keys on 4 paths: 3,000 each expected; sigma = sqrt(12000 x 1/4 x 3/4) = 47, so 5 sigma = 237.
+TEST(Router, EcmpSpreadsFlowKeysEvenly) {
+  const Network net = leaf_spine(4);
+  const Router router(net, RoutingPolicy::kEcmp, 7);
+  EXPECT_EQ(router.weight(), 1);
+  std::map<LinkId, int> load;
+  for (std::uint64_t key = 0; key < 12'000; ++key) {
+    for (const LinkShare& s : route_of(router, hop(0, 4), key).shares) {
+      if (net.kind(net.link(s.link).to) == DeviceKind::kSpine) ++load[s.link];
+    }
+  }
+  EXPECT_EQ(load.size(), 4u);
+  for (const auto& [link, n] : load) EXPECT_NEAR(n, 3'000, 237) << net.name(link);
+}
+
+TEST(Router, EcmpDependsOnSeedAndKeyAndNothingElse) {
+  const Network net = leaf_spine(16);
+  const Router a(net, RoutingPolicy::kEcmp, 1);
+  const Router same(net, RoutingPolicy::kEcmp, 1);
+  const Router other(net, RoutingPolicy::kEcmp, 2);
+  int differ = 0;
+  for (std::uint64_t key = 0; key < 100; ++key) {
+    EXPECT_EQ(route_of(a, hop(0, 4), key).shares, route_of(same, hop(0, 4), key).shares);
+    differ += route_of(a, hop(0, 4), key).shares != route_of(other, hop(0, 4), key).shares ? 1 : 0;
+  }
+  EXPECT_GT(differ, 80);  // 15/16 of 100 expected
+}
+
+// The path chosen is part of results: a change of the hash must be seen.
+TEST(Router, EcmpChoicesArePinned) {
+  const Network net = leaf_spine(16);
+  const Router router(net, RoutingPolicy::kEcmp, 1);
+  std::vector<std::uint32_t> spines;
+  for (std::uint64_t key = 0; key < 6; ++key) {
+    for (const LinkShare& s : route_of(router, hop(0, 4), key).shares) {
+      const DeviceId to = net.link(s.link).to;
+      if (net.kind(to) == DeviceKind::kSpine) spines.push_back(to.value() - net.fabric().spine(0).value());
+    }
+  }
+  EXPECT_EQ(spines, (std::vector<std::uint32_t>{0, 15, 0, 9, 15, 4}));
+}
+
+// source + destination = 1 + 6 = 7, modulo 4 spines: spine 3.
+TEST(Router, StaticTakesTheSumOfTheEnds) {
+  const Network net = leaf_spine(4);
+  const Router router(net, RoutingPolicy::kStatic, 0);
+  Route expected;
+  router.add_on_path(hop(1, 6), 3, expected);
+  Router::finish(expected);
+  EXPECT_EQ(route_of(router, hop(1, 6), 99).shares, expected.shares);
+}
+
+// Two transfers over one host link: 1 + 1 on it, 1 on what only one of them uses.
+TEST(Router, FinishAddsUpSharedLinks) {
+  const Network net = leaf_spine(4);
+  const Router router(net, RoutingPolicy::kStatic, 0);
+  Route r;
+  router.add_on_path(hop(0, 4), 0, r);
+  router.add_on_path(hop(0, 8), 1, r);
+  Router::finish(r);
+  EXPECT_EQ(r.shares.size(), 7u);
+  EXPECT_TRUE(std::is_sorted(r.shares.begin(), r.shares.end()));
+  EXPECT_EQ(std::count_if(r.shares.begin(), r.shares.end(), [](const LinkShare& s) { return s.coefficient == 2; }), 1);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/cluster_checks.h"
+
+#include "base/field_table.h"
+#include "topology/hardware/limits.h"
+
+namespace lockstep {
+namespace {
+
+// False when nothing further can be said.
+bool check_nodes(const ClusterSpec& c, Section& at) {
+  if (!c.nodes && !c.endpoints) {
+    at.error("nodes", "is missing", "give nodes (servers with GPUs) or endpoints (bare hosts)");
+    return false;
+  }
+  if (c.nodes && c.endpoints) {
+    at.error("endpoints", "is given together with nodes", "a cluster has servers or bare hosts, not both");
+    return false;
+  }
+  if (c.nodes && !c.server) {
+    at.error("nodes", "needs to know what a node is", "give server, like dgx-h100");
+    return false;
+  }
+  if (c.endpoints && c.server) {
+    at.error("server", "does not go with endpoints, which are bare hosts", "give nodes instead of endpoints");
+    return false;
+  }
+  if (c.endpoints && c.nics_per_node) {
+    at.error("nics_per_node", "does not go with endpoints, which have one port each", "remove it");
+    return false;
+  }
+  if (c.nodes && *c.nodes > 1 && !c.network) {
+    at.error("network", fmt::format("is missing: nothing connects the {} nodes", *c.nodes),
+             "give network, like ib-8x400 (eight 400 Gbit/s NICs per node)");
+    return false;
+  }
+  return true;
+}
+
+// Cables whose speed or latency nothing tells. False when there are any.
+bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_cores) {
+  if (c.network || c.ports_per_node() == 0) return true;
+  bool is_good = true;
+  const auto need = [&](std::string_view section, bool has_speed, bool has_latency) {
+    const std::string key(section);
+    if (!has_speed) at.error(key + ".speed", "is missing, and there is no network to take it from", "like speed: 100 Gbps");
+    if (!has_latency) at.error(key + ".latency", "is missing, and there is no network to take it from", "like latency: 1 us");
+    is_good = is_good && has_speed && has_latency;
+  };
+  need("host_link", c.host_link.speed.has_value(), c.host_link.latency.has_value());
+  if (has_spines) need("fabric_link", c.fabric_link.speed.has_value(), c.fabric_link.latency.has_value());
+  if (has_cores) need("core_link", c.core_link.speed.has_value(), c.core_link.latency.has_value());
+  return is_good;
+}
+
+void check_ports(const ClusterSpec& c, const FabricSize& size, Section& at) {
+  if (!c.fabric.switch_ports) return;
+  const PortCounts used = ports_used(size.shape, c.node_count(), c.ports_per_node());
+  const std::int64_t most = *c.fabric.switch_ports;
+  const auto check = [&](std::int64_t ports, std::string_view tier, std::string_view key, std::string_view hint) {
+    if (ports <= most) return;
+    at.error(std::string("fabric.") + std::string(key), fmt::format("a {} switch needs {} ports and has {}", tier, ports, most),
+             std::string(hint));
+  };
+  check(used.leaf, "leaf", "nodes_per_leaf", "fewer nodes per leaf, fewer spines, or more oversubscription");
+  check(used.spine, "spine", c.fabric.leaves_per_pod ? "leaves_per_pod" : "switch_ports",
+        c.fabric.leaves_per_pod ? "fewer leaves per pod or fewer cores per spine"
+                                : "fewer nodes, or a third tier: give leaves_per_pod");
+  check(used.core, "core", "leaves_per_pod", "fewer pods, or fewer cables per core");
+}
+
+// Ratios that whole switches could not meet.
+void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view tier, Section& at) {
+  if (!ratio.is_off()) return;
+  at.warning(key, fmt::format("asked for {:.4g}:1, whole {} switches and cables give {:.4g}:1", *ratio.asked, tier, ratio.real),
+             "choose counts that divide, or give the number of switches");
+}
+
+}  // namespace
+
+void check_cluster(const ClusterSpec& c, Section& at) {
+  if (!check_nodes(c, at) || c.ports_per_node() == 0) return;
+  const int per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count());
+  const int leaves = (c.node_count() - 1) / per_leaf + 1;
+  const bool has_cores = c.fabric.leaves_per_pod && leaves > *c.fabric.leaves_per_pod;
+  if (!check_cables(c, at, leaves > 1, has_cores)) return;
+
+  const FabricSize size = cluster_fabric(c);
+  const auto ports = static_cast<std::uint32_t>(c.ports_per_node());
+  const double uplinks = double(leaves) * size.shape.spines * size.shape.leaf_spine_cables;
+  const double pods = has_cores ? (leaves - 1) / *c.fabric.leaves_per_pod + 1 : 0;
+  const double core_links = pods * size.shape.spines * size.shape.cores_per_spine * size.shape.spine_core_cables;
+  const double inside = c.server ? 2.0 * c.server->gpus + ports : 0;
+  const double links = 2 * (c.node_count() * (inside + ports) + uplinks + core_links);
+  if (links > static_cast<double>(kMostLinks)) {
+    at.error(c.nodes ? "nodes" : "endpoints", fmt::format("the cluster would have {:.3g} links, more than {}", links, kMostLinks),
+             "fewer nodes, switches or cables");
+    return;
+  }
+  check_ports(c, size, at);
+  check_ratio(size.leaf, c.fabric.oversubscription ? "fabric.oversubscription" : "fabric", "spine", at);
+  check_ratio(size.spine, c.fabric.core_oversubscription ? "fabric.core_oversubscription" : "fabric", "core", at);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/cluster_spec.h"
+
+#include "base/field_table.h"
+#include "topology/cluster_checks.h"
+#include "topology/hardware/limits.h"
+#include "topology/hardware/routing_field.h"
+
+namespace lockstep {
+
+std::int64_t ClusterSpec::gpus() const {
+  return std::int64_t{node_count()} * (server ? server->gpus : 1);
+}
+
+int ClusterSpec::ports_per_node() const {
+  if (endpoints) return 1;
+  if (!network) return 0;
+  return nics_per_node.value_or(network->nics_per_node);
+}
+
+RoutingPolicy ClusterSpec::routing_policy() const {
+  if (routing) return *routing;
+  return network ? network->routing : RoutingPolicy::kEcmp;
+}
+
+const FieldTable<ClusterSpec>& cluster_fields() {
+  static const FieldTable<ClusterSpec> table = [] {
+    FieldTable<ClusterSpec> t("cluster");
+    t.field("name", &ClusterSpec::name).doc("how reports call it; the file name when absent");
+    t.field("nodes", &ClusterSpec::nodes).range(1, kMostNodes).doc("servers");
+    t.field("endpoints", &ClusterSpec::endpoints).range(1, kMostNodes).doc("bare hosts, instead of servers with GPUs");
+    t.reference("server", &ClusterSpec::server, server_fields()).doc("what a node is; needed with nodes");
+    t.reference("network", &ClusterSpec::network, network_fields(),
+                FieldTable<ClusterSpec>::Loader<NetworkSpec>(), open_network)
+        .doc("transport and NICs, TRANSPORT-NICSxGBPS like ib-8x400; needed from two nodes on");
+    t.field("nics_per_node", &ClusterSpec::nics_per_node).range(1, kMostNics).doc("instead of the network's");
+    t.section("fabric", &ClusterSpec::fabric, fabric_fields()).doc("switches; one for all when absent");
+    t.section("host_link", &ClusterSpec::host_link, cable_fields()).doc("NIC or bare host to leaf");
+    t.section("fabric_link", &ClusterSpec::fabric_link, trunk_fields()).doc("leaf to spine");
+    t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core");
+    routing_field(t, &ClusterSpec::routing).doc("instead of the network's");
+    t.field("price_per_gpu_hour", &ClusterSpec::price_per_gpu_hour)
+        .range({0}, {10'000})
+        .doc("rent of one GPU with its share of everything; no costs are reported without it");
+    t.validate(check_cluster);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster as the user states it (kind: cluster): values with units, checked, not yet a network.
+//
+//   nodes: 16                     endpoints: 1024
+//   server: dgx-h100              host_link: {speed: 100 Gbps, latency: 1 us}
+//   network: ib-8x400        or   fabric_link: {speed: 100 Gbps, latency: 1 us}
+//   fabric: {nodes_per_leaf: 4}   fabric: {nodes_per_leaf: 32, spines: 16}
+//
+// Either servers with GPUs on a named network, or bare endpoints on a fabric alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "topology/fabric/fabric_spec.h"
+#include "topology/hardware/network_spec.h"
+#include "topology/hardware/server_spec.h"
+#include "topology/network.h"
+#include "topology/routing/router.h"
+
+namespace lockstep {
+
+struct ClusterSpec {
+  std::string name;
+  std::optional<int> nodes;      // servers; or
+  std::optional<int> endpoints;  // bare hosts
+  std::optional<ServerSpec> server;
+  std::optional<NetworkSpec> network;
+  std::optional<int> nics_per_node;  // instead of the network's
+  FabricSpec fabric;
+  CableSpec host_link;    // NIC or bare host to leaf
+  TrunkSpec fabric_link;  // leaf to spine
+  TrunkSpec core_link;    // spine to core
+  std::optional<RoutingPolicy> routing;  // instead of the network's
+  std::optional<UsdPerHour> price_per_gpu_hour;
+
+  [[nodiscard]] int node_count() const { return nodes.value_or(endpoints.value_or(0)); }
+  // Endpoints that take part in jobs: GPUs, or bare hosts.
+  [[nodiscard]] std::int64_t gpus() const;
+  // Network ports of a node: its NICs; 1 for a bare host; 0 without a network.
+  [[nodiscard]] int ports_per_node() const;
+  // The network's, or ECMP where there is no network.
+  [[nodiscard]] RoutingPolicy routing_policy() const;
+};
+
+[[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();
+
+// PRE for all three: the spec passed its validation.
+[[nodiscard]] FabricSize cluster_fabric(const ClusterSpec& spec);
+[[nodiscard]] Network build_network(const ClusterSpec& spec);
+// `network` must be the one built from `spec` and outlive the router.
+[[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed);
+
+}  // namespace lockstep

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folded Clos of one, two or three tiers, the shape of leaf-spine fabrics and fat-trees (Al-Fares, Loukissas, Vahdat,
+// SIGCOMM 2008), with any number of switches and parallel cables per tier instead of one radix k.
+//
+//   leaf    takes all network ports of `nodes_per_leaf` nodes (its rack)
+//   spine   every leaf of a pod is cabled to every spine of that pod
+//   core    spine j of every pod is cabled to the same `cores_per_spine` cores (group j); different spines, different cores
+//
+// Equal-cost paths come from this structure alone, no state per pair. Between leaves of a pod: one path per (spine, cable);
+// between pods: one per (spine, core, leaf-spine cable, spine-core cable). A path goes down on the cable number it came up on.
+// Path order is spine-major: with single cables path i of a leaf-spine runs over spine i.
+//
+// One leaf alone has no spines, one pod alone no cores: nothing would cross them.
+// NOT modelled: rails (ports of one node on different leaves), uneven cabling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "topology/link.h"
+
+namespace lockstep {
+
+struct FabricShape {
+  int nodes_per_leaf = 1;
+  int leaves_per_pod = 0;   // 0: one pod holds all leaves (two tiers)
+  int spines = 0;           // per pod
+  int cores_per_spine = 0;  // three tiers only
+  int leaf_spine_cables = 1;
+  int spine_core_cables = 1;
+  Wire host = {};
+  Wire leaf_spine = {};
+  Wire spine_core = {};
+};
+
+class FoldedClos {
+ public:
+  // The fabric for `nodes` nodes of `ports_per_node` ports; its devices and links follow those of the nodes.
+  FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node, std::uint32_t first_device,
+             std::uint32_t first_link);
+
+  [[nodiscard]] const FabricShape& shape() const { return shape_; }
+  [[nodiscard]] std::uint32_t leaves() const { return leaves_; }
+  [[nodiscard]] std::uint32_t pods() const { return pods_; }
+  [[nodiscard]] std::uint32_t spines_per_pod() const { return spines_; }
+  [[nodiscard]] std::uint32_t spines() const { return spines_ * pods_; }
+  [[nodiscard]] std::uint32_t cores() const { return spines_ * cores_per_spine_; }
+  [[nodiscard]] std::uint32_t device_count() const { return leaves() + spines() + cores(); }
+  [[nodiscard]] std::uint64_t link_count() const;
+
+  // The attachment rule: which leaf a port of a node is cabled to.
+  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t node, std::uint32_t /*port*/) const {
+    return node / static_cast<std::uint32_t>(shape_.nodes_per_leaf);
+  }
+  [[nodiscard]] std::uint32_t pod_of_leaf(std::uint32_t leaf) const { return leaf / leaves_per_pod_; }
+
+  [[nodiscard]] DeviceKind kind(DeviceId device) const;
+  [[nodiscard]] std::string name(DeviceId device) const;
+  // The device of leaf, spine (pod-major) or core number i.
+  [[nodiscard]] DeviceId leaf(std::uint32_t i) const { return DeviceId(first_device_ + i); }
+  [[nodiscard]] DeviceId spine(std::uint32_t i) const { return DeviceId(first_device_ + leaves_ + i); }
+  [[nodiscard]] DeviceId core(std::uint32_t i) const { return DeviceId(first_device_ + leaves_ + spines() + i); }
+
+  // Appends all links in id order. `port_device(node, port)` is the device at the node's end of a host cable.
+  void append_links(const std::function<DeviceId(std::uint32_t, std::uint32_t)>& port_device, std::vector<Link>& out) const;
+
+  struct Port {
+    std::uint32_t node = 0;
+    std::uint32_t port = 0;
+  };
+  // 0 when not connected.
+  [[nodiscard]] std::int64_t path_count(Port from, Port to) const;
+  [[nodiscard]] std::int64_t max_path_count() const;
+  // PRE: path_count > 0, 0 <= index < path_count.
+  void append_path(Port from, Port to, std::int64_t index, std::vector<LinkId>& out) const;
+  // Spreads `weight` evenly over all equal-cost paths; every link once, without enumerating paths.
+  // PRE: path_count divides weight. Cost: the number of links, not of paths.
+  void append_spray(Port from, Port to, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // Parallel cables side by side are told apart by this number; 0 where there is one cable.
+  [[nodiscard]] std::uint32_t cable_number(LinkId link) const;
+
+ private:
+  [[nodiscard]] LinkId port_up(Port p) const { return LinkId(first_link_ + 2 * (p.node * ports_per_node_ + p.port)); }
+  [[nodiscard]] LinkId leaf_up(std::uint32_t leaf, std::uint32_t spine, std::uint32_t cable) const;
+  [[nodiscard]] LinkId spine_up(std::uint32_t pod, std::uint32_t spine, std::uint32_t core, std::uint32_t cable) const;
+  [[nodiscard]] static LinkId down(LinkId up) { return LinkId(up.value() + 1); }
+
+  FabricShape shape_;
+  std::uint32_t nodes_;
+  std::uint32_t ports_per_node_;
+  std::uint32_t leaves_ = 0;
+  std::uint32_t leaves_per_pod_ = 0;
+  std::uint32_t pods_ = 0;
+  std::uint32_t spines_ = 0;  // per pod
+  std::uint32_t cores_per_spine_ = 0;
+  std::uint32_t leaf_cables_ = 1;
+  std::uint32_t core_cables_ = 1;
+  std::uint32_t first_device_;
+  std::uint32_t first_link_;
+  std::uint32_t first_leaf_link_ = 0;
+  std::uint32_t first_spine_link_ = 0;
+};
+
+}  // namespace lockstep

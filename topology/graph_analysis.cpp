@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/graph_analysis.h"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/graph/connected_components.hpp>
+#include <boost/graph/push_relabel_max_flow.hpp>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace lockstep {
+namespace {
+
+// Boost.Graph's max-flow wants each edge to know its reverse.
+using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+struct FlowEdge {
+  std::int64_t capacity = 0;
+  std::int64_t residual = 0;
+  Traits::edge_descriptor reverse;
+};
+using FlowGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, FlowEdge>;
+using WholeGraph = boost::compressed_sparse_row_graph<boost::directedS>;
+
+// Switches 0..n-1 in device order, then source and sink.
+class SwitchFlow {
+ public:
+  explicit SwitchFlow(std::size_t switches) : graph_(switches + 2), source_(switches), sink_(switches + 1) {}
+  [[nodiscard]] std::size_t source() const { return source_; }
+  [[nodiscard]] std::size_t sink() const { return sink_; }
+
+  void add(std::size_t a, std::size_t b, std::int64_t capacity) {
+    const auto forward = boost::add_edge(a, b, graph_).first;
+    const auto backward = boost::add_edge(b, a, graph_).first;
+    graph_[forward] = {capacity, 0, backward};
+    graph_[backward] = {0, 0, forward};
+  }
+  [[nodiscard]] std::int64_t solve() {
+    return boost::push_relabel_max_flow(graph_, source_, sink_, boost::get(&FlowEdge::capacity, graph_),
+                                        boost::get(&FlowEdge::residual, graph_), boost::get(&FlowEdge::reverse, graph_),
+                                        boost::get(boost::vertex_index, graph_));
+  }
+
+ private:
+  FlowGraph graph_;
+  std::size_t source_;
+  std::size_t sink_;
+};
+
+bool is_switch(DeviceKind k) { return k == DeviceKind::kLeaf || k == DeviceKind::kSpine || k == DeviceKind::kCore; }
+
+// Cables between switches with parallel ones added up, and ports added up per leaf. Rates in bit/s.
+struct SwitchGraph {
+  struct Trunk {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::int64_t rate = 0;
+    std::int64_t cables = 0;
+  };
+  std::size_t switches = 0;
+  std::vector<Trunk> trunks;
+  std::vector<std::int64_t> port_rate;  // of each rack's leaf
+};
+
+std::int64_t bits_per_second(Rate r) { return r.units() / (Rate::kUnitsPerBytePerSecond / 8); }
+
+SwitchGraph switches_of(const Network& net) {
+  SwitchGraph g;
+  const std::uint32_t first = net.fabric().leaf(0).value();
+  g.switches = net.device_count() - first;
+  g.port_rate.assign(net.rack_count(), 0);
+  std::map<std::uint32_t, SwitchGraph::Trunk> row;
+  for (std::size_t s = 0; s < g.switches; ++s) {
+    row.clear();
+    for (const LinkId id : net.links_from(DeviceId::from_index(first + s))) {
+      const Link& l = net.link(id);
+      if (!is_switch(net.kind(l.to))) {
+        g.port_rate[s] = checked_add(g.port_rate[s], bits_per_second(l.nominal));
+        continue;
+      }
+      SwitchGraph::Trunk& t = row[l.to.value() - first];
+      t = {static_cast<std::uint32_t>(s), l.to.value() - first, checked_add(t.rate, bits_per_second(l.nominal)), t.cables + 1};
+    }
+    for (const auto& [to, trunk] : row) g.trunks.push_back(trunk);
+  }
+  return g;
+}
+
+void find_flows(const SwitchGraph& g, GraphReport& report) {
+  const std::size_t racks = g.port_rate.size();
+  SwitchFlow bisection(g.switches);
+  SwitchFlow disjoint(g.switches);
+  std::int64_t cables = 0;
+  for (const SwitchGraph::Trunk& t : g.trunks) {
+    bisection.add(t.from, t.to, t.rate);
+    disjoint.add(t.from, t.to, t.cables);
+    cables += t.cables;
+  }
+  std::int64_t ports = 0;
+  for (std::size_t r = 0; r < racks / 2; ++r) {
+    bisection.add(bisection.source(), r, g.port_rate[r]);
+    bisection.add(racks - 1 - r, bisection.sink(), g.port_rate[racks - 1 - r]);
+    ports = checked_add(ports, g.port_rate[r]);
+  }
+  disjoint.add(disjoint.source(), 0, cables);
+  disjoint.add(racks - 1, disjoint.sink(), cables);
+  report.bisection_bps = bisection.solve();
+  report.bisection_ports_bps = ports;
+  report.disjoint_paths = disjoint.solve();
+}
+
+WholeGraph whole_graph(const Network& net) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  edges.reserve(net.links().size());
+  for (const Link& l : net.links()) edges.emplace_back(l.from.value(), l.to.value());
+  return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), net.device_count()};
+}
+
+// Links on the longest shortest path from `start` to an endpoint; nothing when it does not reach all of them.
+std::optional<int> eccentricity(const Network& net, const WholeGraph& graph, EndpointId start) {
+  constexpr int kFar = -1;
+  std::vector<int> distance(net.device_count(), kFar);
+  distance[net.device_of(start).index()] = 0;
+  boost::breadth_first_search(graph, net.device_of(start).value(),
+                              boost::visitor(boost::make_bfs_visitor(
+                                  boost::record_distances(distance.data(), boost::on_tree_edge()))));
+  int farthest = 0;
+  for (std::size_t e = 0; e < net.endpoint_count(); ++e) {
+    const int d = distance[net.device_of(EndpointId::from_index(e)).index()];
+    if (d == kFar) return std::nullopt;
+    farthest = std::max(farthest, d);
+  }
+  return farthest;
+}
+
+}  // namespace
+
+GraphReport analyze_graph(const Network& net) {
+  GraphReport report;
+  const WholeGraph graph = whole_graph(net);
+  // Every cable is a pair of links, so components of the undirected graph are those that reach each other.
+  std::vector<std::size_t> component(net.device_count());
+  report.components = boost::connected_components(graph, component.data());
+  report.is_connected = report.components == 1;
+  if (net.endpoint_count() > 1) {
+    const std::optional<int> first = eccentricity(net, graph, EndpointId(0));
+    const std::optional<int> last = eccentricity(net, graph, EndpointId::from_index(net.endpoint_count() - 1));
+    if (first && last) report.diameter = std::max(*first, *last);
+  }
+  if (net.rack_count() > 1) find_flows(switches_of(net), report);
+  return report;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/hardware/gpu_spec.h"
+
+#include "base/field_table.h"
+#include "topology/hardware/limits.h"
+
+namespace lockstep {
+
+std::string_view to_text(GpuGeneration g) {
+  switch (g) {
+    case GpuGeneration::kVolta: return "volta";
+    case GpuGeneration::kAmpere: return "ampere";
+    case GpuGeneration::kHopper: return "hopper";
+    case GpuGeneration::kBlackwell: return "blackwell";
+  }
+  LOCKSTEP_CHECK(false, "unknown GPU generation {}", static_cast<int>(g));
+}
+
+namespace {
+
+constexpr FlopRate kLowestFlops{1e9};
+constexpr FlopRate kHighestFlops{1e18};
+
+const FieldTable<PeakRates>& peak_fields() {
+  static const FieldTable<PeakRates> table = [] {
+    FieldTable<PeakRates> t;
+    t.field("bf16", &PeakRates::bf16).required().range(kLowestFlops, kHighestFlops).doc("dense BF16 tensor-core peak");
+    t.field("fp16", &PeakRates::fp16).range(kLowestFlops, kHighestFlops).doc("dense FP16 tensor-core peak");
+    t.field("tf32", &PeakRates::tf32).range(kLowestFlops, kHighestFlops).doc("dense TF32 tensor-core peak");
+    t.field("fp8", &PeakRates::fp8).range(kLowestFlops, kHighestFlops).doc("dense FP8 tensor-core peak");
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<NvlinkSpec>& nvlink_fields() {
+  static const FieldTable<NvlinkSpec> table = [] {
+    FieldTable<NvlinkSpec> t;
+    t.field("links", &NvlinkSpec::links).required().range(1, 64).doc("NVLink links of one GPU");
+    t.field("rate_per_link", &NvlinkSpec::rate_per_link).required().range(kLowestRate, kHighestRate).in_bytes().doc(
+        "data-sheet rate of one link, one direction");
+    t.field("payload_per_link", &NvlinkSpec::payload_per_link)
+        .required()
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("payload rate of one link, one direction");
+    t.field("ring_drain", &NvlinkSpec::ring_drain)
+        .range({0}, {1})
+        .doc("share of the last step of a ring, which sends nothing, that is not hidden");
+    t.validate([](const NvlinkSpec& s, Section& at) {
+      if (s.payload_per_link > s.rate_per_link) {
+        at.error("payload_per_link", "is above the rate of the link", "give the payload share of rate_per_link");
+      }
+    });
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<PcieSpec>& pcie_fields() {
+  static const FieldTable<PcieSpec> table = [] {
+    FieldTable<PcieSpec> t;
+    t.field("rate", &PcieSpec::rate).required().range(kLowestRate, kHighestRate).in_bytes().doc(
+        "data-sheet rate of the slot, one direction");
+    t.field("payload", &PcieSpec::payload).required().range(kLowestRate, kHighestRate).in_bytes().doc(
+        "payload rate of the slot, one direction");
+    t.validate([](const PcieSpec& s, Section& at) {
+      if (s.payload > s.rate) at.error("payload", "is above the rate of the slot", "give the payload share of rate");
+    });
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<GpuEfficiency>& efficiency_fields() {
+  static const FieldTable<GpuEfficiency> table = [] {
+    FieldTable<GpuEfficiency> t;
+    t.field("gemm", &GpuEfficiency::gemm).required().range({0.01}, {1}).doc(
+        "share of the dense peak that long matrix products reach");
+    t.field("gemm_ramp_k", &GpuEfficiency::gemm_ramp_k)
+        .range(0, 4096)
+        .doc("an inner product of length K reaches K / (K + this) of that share");
+    t.field("attention", &GpuEfficiency::attention)
+        .required()
+        .range({0.01}, {1})
+        .doc("share of the dense peak that fused attention reaches, per executed operation");
+    t.field("attention_backward_ratio", &GpuEfficiency::attention_backward_ratio)
+        .required()
+        .range({0.1}, {1})
+        .doc("that share in the backward pass over that in the forward pass");
+    t.field("hbm", &GpuEfficiency::hbm).required().range({0.01}, {1}).doc(
+        "share of the HBM rate that memory-bound kernels reach");
+    t.field("comm_slowdown", &GpuEfficiency::comm_slowdown)
+        .required()
+        .range({0}, {1})
+        .doc("compute takes 1 + this while a collective of its rank is in flight");
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace
+
+const FieldTable<GpuSpec>& gpu_fields() {
+  static const FieldTable<GpuSpec> table = [] {
+    FieldTable<GpuSpec> t("gpu");
+    t.field("name", &GpuSpec::name).doc("how reports call it; the file name when absent");
+    t.choice("generation", &GpuSpec::generation,
+             {{"volta", GpuGeneration::kVolta, "V100"},
+              {"ampere", GpuGeneration::kAmpere, "A100"},
+              {"hopper", GpuGeneration::kHopper, "H100, H200"},
+              {"blackwell", GpuGeneration::kBlackwell, "B200, GB200"}})
+        .required()
+        .doc("picks the constants that hold for a generation");
+    t.section("peak", &GpuSpec::peak, peak_fields()).required().doc("dense peak arithmetic by data type");
+    t.field("memory", &GpuSpec::memory).required().at_least(Bytes(1 << 20)).doc("device memory");
+    t.field("hbm", &GpuSpec::hbm).required().range(kLowestRate, kHighestRate).in_bytes().doc("memory bandwidth");
+    t.section("nvlink", &GpuSpec::nvlink, nvlink_fields()).doc("NVLink ports; absent for a PCIe-only GPU");
+    t.section("pcie", &GpuSpec::pcie, pcie_fields()).required().doc("the slot towards host and NICs");
+    t.field("tdp_watts", &GpuSpec::tdp_watts).required().range(1, 10'000).unit("watt").doc("board power");
+    t.section("efficiency", &GpuSpec::efficiency, efficiency_fields()).required().doc("shares of peak that kernels reach");
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace lockstep

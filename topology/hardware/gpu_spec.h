@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of GPU as data sheets and measurements describe it (kind: gpu). Rates are one direction, arithmetic is dense.
+// Constants of behaviour (payload shares, efficiency) hold for a whole hardware generation and transport, never for one site.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/quantity.h"
+#include "base/time.h"
+#include "base/units.h"
+
+namespace lockstep {
+
+template <class T>
+class FieldTable;
+
+enum class GpuGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+[[nodiscard]] std::string_view to_text(GpuGeneration g);  // "volta", ...
+
+// Dense peak arithmetic by data type; absent where the GPU has no such units.
+struct PeakRates {
+  FlopRate bf16;
+  std::optional<FlopRate> fp16;
+  std::optional<FlopRate> tf32;
+  std::optional<FlopRate> fp8;
+};
+
+// A GPU's ports into the NVLink fabric, all taken together: `links` x the rate of one.
+struct NvlinkSpec {
+  int links = 0;
+  Rate rate_per_link;     // data sheet
+  Rate payload_per_link;  // what a copy or a ring reaches
+  // Share of a ring's last, send-less step that is not hidden behind other work, 0..1 (workloads/collectives).
+  Fraction ring_drain;
+
+  [[nodiscard]] Rate nominal() const { return rate_per_link * links; }
+  [[nodiscard]] Rate payload() const { return payload_per_link * links; }
+};
+
+struct PcieSpec {
+  Rate rate;     // data sheet
+  Rate payload;  // after headers and credits
+};
+
+// How much of the peak kernels reach (workloads/kernels), one set per generation.
+struct GpuEfficiency {
+  Fraction gemm{0};                      // long matrix products, of the dense peak
+  double gemm_ramp_k = 0;                // an inner product of length K reaches K / (K + this) of it
+  Fraction attention{0};                 // fused attention forward, of the dense peak, per executed (causal) operation
+  Fraction attention_backward_ratio{1};  // backward's share over forward's
+  Fraction hbm{0};                       // memory-bound kernels, of the HBM rate
+  Fraction comm_slowdown{0};             // compute takes 1 + this while a collective of its rank is in flight
+};
+
+struct GpuSpec {
+  std::string name;
+  GpuGeneration generation = GpuGeneration::kHopper;
+  PeakRates peak;
+  Bytes memory;
+  Rate hbm;
+  std::optional<NvlinkSpec> nvlink;  // absent: PCIe only
+  PcieSpec pcie;
+  double tdp_watts = 0;
+  GpuEfficiency efficiency;
+};
+
+[[nodiscard]] const FieldTable<GpuSpec>& gpu_fields();
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/hardware/network_spec.h"
+
+#include <algorithm>
+
+#include "base/config_library.h"
+#include "base/field_table.h"
+#include "topology/hardware/limits.h"
+#include "topology/hardware/routing_field.h"
+
+namespace lockstep {
+
+std::string_view to_text(Transport t) {
+  switch (t) {
+    case Transport::kInfiniBand: return "ib";
+    case Transport::kRoce: return "roce";
+    case Transport::kTcp: return "tcp";
+  }
+  LOCKSTEP_CHECK(false, "unknown transport {}", static_cast<int>(t));
+}
+
+std::optional<NetworkName> parse_network_name(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const std::string_view size = name.substr(dash + 1);
+  const std::size_t cross = size.find('x');
+  if (cross == std::string_view::npos || cross == 0 || cross + 1 == size.size()) return std::nullopt;
+  const std::string_view nics = size.substr(0, cross);
+  const std::string_view rate = size.substr(cross + 1);
+  const bool fits = std::all_of(nics.begin(), nics.end(), is_digit) &&
+                    std::all_of(rate.begin(), rate.end(), [&](char c) { return is_digit(c) || c == '.'; });
+  if (!fits) return std::nullopt;
+  return NetworkName{std::string(name.substr(0, dash)), std::string(nics), std::string(rate) + " Gbps"};
+}
+
+std::optional<Document> open_network(const Node& node, ReadContext& context, const std::string& path) {
+  const std::optional<NetworkName> name = parse_network_name(node.text());
+  if (!name || context.library() == nullptr) return detail::open_reference(node, "network", context, path);
+  const std::vector<ConfigEntry> entries = context.library()->entries("network");
+  const auto has = [&entries](const std::string& wanted) {
+    return std::any_of(entries.begin(), entries.end(), [&](const ConfigEntry& e) { return e.name == wanted; });
+  };
+  if (has(node.text())) return detail::open_reference(node, "network", context, path);
+  if (!has(name->preset)) {
+    std::vector<std::string> names;
+    for (const ConfigEntry& e : entries) names.push_back(e.name);
+    const std::string guess = closest(name->preset, names);
+    context.diagnostics().error(node.position(), path, fmt::format("there is no transport '{}'", name->preset),
+                                guess.empty() ? "NAME-NICSxGBPS, like ib-8x400; `lockstep list networks` shows the names"
+                                              : fmt::format("did you mean {}-{}?", guess, node.text().substr(name->preset.size() + 1)));
+    return std::nullopt;
+  }
+  std::optional<Document> document =
+      context.library()->open("network", name->preset, node.position(), path, context.diagnostics());
+  if (!document) return std::nullopt;
+  // NICs and rate were written where the name was.
+  const Position at = node.position();
+  const std::string origin = at.line > 0 ? fmt::format("{}:{}:{}", at.file, at.line, at.column) : at.file;
+  if (!document->assign("name", node.text(), origin, context.diagnostics(), true) ||
+      !document->assign("nics_per_node", name->nics, origin, context.diagnostics()) ||
+      !document->assign("nic_rate", name->rate, origin, context.diagnostics())) {
+    return std::nullopt;
+  }
+  return document;
+}
+
+const FieldTable<NetworkSpec>& network_fields() {
+  static const FieldTable<NetworkSpec> table = [] {
+    FieldTable<NetworkSpec> t("network");
+    t.field("name", &NetworkSpec::name).doc("how reports call it; the file name when absent");
+    t.choice("transport", &NetworkSpec::transport,
+             {{"ib", Transport::kInfiniBand, "InfiniBand"},
+              {"roce", Transport::kRoce, "RDMA over converged Ethernet, version 2"},
+              {"tcp", Transport::kTcp, "TCP sockets over Ethernet"}})
+        .required()
+        .doc("what carries the messages");
+    t.field("nics_per_node", &NetworkSpec::nics_per_node).required().range(1, kMostNics).doc("NICs per server");
+    t.field("nic_rate", &NetworkSpec::nic_rate).required().range(kLowestRate, kHighestRate).doc("line rate of one NIC");
+    t.field("payload_efficiency", &NetworkSpec::payload_efficiency)
+        .required()
+        .range({0.01}, {1})
+        .doc("payload share of the line rate");
+    t.field("gpudirect", &NetworkSpec::gpudirect).required().doc("NICs read and write GPU memory themselves");
+    t.field("host_path_rate", &NetworkSpec::host_path_rate)
+        .required()
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("most that one NIC moves each way without GPUDirect");
+    t.field("message_latency", &NetworkSpec::message_latency)
+        .required()
+        .range(Duration(), kLongestLatency)
+        .doc("software cost of a message between servers");
+    t.field("link_latency", &NetworkSpec::link_latency)
+        .required()
+        .range(Duration(), kLongestLatency)
+        .doc("one cable and the switch behind it");
+    routing_field(t, &NetworkSpec::routing).required().doc("how flows choose among equal-cost paths");
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What connects the servers (kind: network): transport, NICs, and what the transport costs. A cluster names it
+// TRANSPORT-NICSxGBPS, like ib-8x400 (eight NICs of 400 Gbit/s per server): the constants are those of the file TRANSPORT, NICs
+// and rate come from the name. Any number of NICs and any rate works; a file of the whole name goes first.
+//
+//   payload rate of a NIC or fabric link = rate x payload_efficiency
+//   without GPUDirect everything bounces through host memory: at most host_path_rate per NIC and direction
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/quantity.h"
+#include "topology/routing/router.h"
+
+namespace lockstep {
+
+template <class T>
+class FieldTable;
+
+class Document;
+class Node;
+class ReadContext;
+
+enum class Transport : std::uint8_t { kInfiniBand, kRoce, kTcp };
+[[nodiscard]] std::string_view to_text(Transport t);  // "ib", "roce", "tcp"
+
+struct NetworkSpec {
+  std::string name;
+  Transport transport = Transport::kInfiniBand;
+  int nics_per_node = 8;
+  Rate nic_rate;
+  Fraction payload_efficiency{1};
+  bool gpudirect = true;
+  Rate host_path_rate;       // per NIC and direction, without GPUDirect
+  Duration message_latency;  // software, per message between nodes, beyond what a collective library's table counts
+  Duration link_latency;     // one cable with the switch behind it
+  RoutingPolicy routing = RoutingPolicy::kSpray;
+};
+
+[[nodiscard]] const FieldTable<NetworkSpec>& network_fields();
+
+// TRANSPORT-NICSxGBPS taken apart; nothing when `name` is no such name.
+struct NetworkName {
+  std::string preset;
+  std::string nics;
+  std::string rate;  // with its unit
+};
+[[nodiscard]] std::optional<NetworkName> parse_network_name(std::string_view name);
+
+// Opens what `network:` refers to, names by the rule included (FieldTable::Opener).
+[[nodiscard]] std::optional<Document> open_network(const Node& node, ReadContext& context, const std::string& path);
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/server/nvswitch_server.h"
+
+#include "base/check.h"
+
+namespace lockstep {
+namespace {
+
+void append_pair(DeviceId a, DeviceId b, const Wire& wire, LinkTier tier, std::vector<Link>& out) {
+  out.push_back({a, b, wire.capacity, wire.nominal, wire.latency, tier});
+  out.push_back({b, a, wire.capacity, wire.nominal, wire.latency, tier});
+}
+
+}  // namespace
+
+NvSwitchServer::NvSwitchServer(const Parts& parts) : parts_(parts) {
+  LOCKSTEP_CHECK(parts.gpus > 0 && parts.nics >= 0, "a server of {} GPUs and {} NICs", parts.gpus, parts.nics);
+}
+
+DeviceKind NvSwitchServer::kind(std::uint32_t local) const {
+  if (local < gpus()) return DeviceKind::kGpu;
+  if (local == gpus()) return DeviceKind::kNvSwitch;
+  return local == gpus() + 1 ? DeviceKind::kPcieHub : DeviceKind::kNic;
+}
+
+std::string NvSwitchServer::name(std::uint32_t node, std::uint32_t local) const {
+  const DeviceKind k = kind(local);
+  std::string text = fmt::format("node{}.{}", node, to_text(k));
+  if (k == DeviceKind::kGpu) text += std::to_string(local);
+  if (k == DeviceKind::kNic) text += std::to_string(local - gpus() - 2);
+  return text;
+}
+
+void NvSwitchServer::append_links(std::uint32_t first_device, std::vector<Link>& out) const {
+  const DeviceId nvswitch(first_device + gpus());
+  const DeviceId hub(first_device + gpus() + 1);
+  for (std::uint32_t g = 0; g < gpus(); ++g) {
+    append_pair(DeviceId(first_device + g), nvswitch, parts_.nvlink, LinkTier::kNvlink, out);
+  }
+  for (std::uint32_t g = 0; g < gpus(); ++g) {
+    append_pair(DeviceId(first_device + g), hub, parts_.gpu_pcie, LinkTier::kPcie, out);
+  }
+  for (std::uint32_t n = 0; n < ports(); ++n) {
+    append_pair(hub, DeviceId(first_device + gpus() + 2 + n), parts_.nic_pcie, LinkTier::kPcie, out);
+  }
+}
+
+void NvSwitchServer::append_inside(std::uint32_t first_link, int from, int to, std::vector<LinkId>& out) const {
+  out.push_back(LinkId(first_link + 2 * static_cast<std::uint32_t>(from)));
+  out.push_back(LinkId(first_link + 2 * static_cast<std::uint32_t>(to) + 1));
+}
+
+void NvSwitchServer::append_out(std::uint32_t first_link, int gpu, int port, std::vector<LinkId>& out) const {
+  out.push_back(LinkId(first_link + 2 * (gpus() + static_cast<std::uint32_t>(gpu))));
+  out.push_back(LinkId(first_link + 2 * (2 * gpus() + static_cast<std::uint32_t>(port))));
+}
+
+void NvSwitchServer::append_in(std::uint32_t first_link, int port, int gpu, std::vector<LinkId>& out) const {
+  out.push_back(LinkId(first_link + 2 * (2 * gpus() + static_cast<std::uint32_t>(port)) + 1));
+  out.push_back(LinkId(first_link + 2 * (gpus() + static_cast<std::uint32_t>(gpu)) + 1));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DGX/HGX-like box. GPUs meet in one non-blocking NVSwitch (all planes taken together: one link each way per GPU at the
+// GPU's whole usable NVLink rate) and reach the NICs through PCIe (one link each way per GPU and per NIC, meeting in one hub).
+//
+//   inside a node   gpu > nvswitch > gpu
+//   to the fabric   gpu > pcie > nic, the NIC as asked; the nearest NIC of GPU g is g*nics/gpus
+//
+// NOT modelled: which PCIe switch or socket a GPU hangs on (the hub is non-blocking), single NVLink planes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/link.h"
+
+namespace lockstep {
+
+class NvSwitchServer {
+ public:
+  struct Parts {
+    int gpus = 8;
+    int nics = 8;  // 0: a box on its own
+    Wire nvlink = {};
+    Wire gpu_pcie = {};
+    Wire nic_pcie = {};
+  };
+  explicit NvSwitchServer(const Parts& parts);
+
+  [[nodiscard]] int endpoints() const { return parts_.gpus; }
+  [[nodiscard]] int nics() const { return parts_.nics; }
+  [[nodiscard]] std::uint32_t device_count() const { return gpus() + 2 + ports(); }
+  [[nodiscard]] std::uint32_t link_count() const { return 4 * gpus() + 2 * ports(); }
+  [[nodiscard]] DeviceKind kind(std::uint32_t local) const;
+  [[nodiscard]] std::string name(std::uint32_t node, std::uint32_t local) const;
+  void append_links(std::uint32_t first_device, std::vector<Link>& out) const;
+  [[nodiscard]] std::uint32_t port_device(int port) const { return gpus() + 2 + static_cast<std::uint32_t>(port); }
+  void append_inside(std::uint32_t first_link, int from, int to, std::vector<LinkId>& out) const;
+  void append_out(std::uint32_t first_link, int gpu, int port, std::vector<LinkId>& out) const;
+  void append_in(std::uint32_t first_link, int port, int gpu, std::vector<LinkId>& out) const;
+
+ private:
+  // Local devices: GPUs, NVSwitch, PCIe hub, NICs. Local links, in pairs (towards the switch or NIC first): GPU-NVSwitch,
+  // GPU-hub, hub-NIC.
+  [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(parts_.gpus); }
+  [[nodiscard]] std::uint32_t ports() const { return static_cast<std::uint32_t>(parts_.nics); }
+  Parts parts_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one server is wired inside. Every node of a cluster is the same server, so a server describes its devices and links by
+// local numbers (from 0) and the network adds the node's base. The set of servers is closed: a variant of plain classes that
+// all answer the same questions:
+//
+//   endpoints, nics           what sends and receives; what leads out (0 nics: the endpoint is its own port)
+//   device_count, link_count  size of a node's block in the network's arrays
+//   kind, name                of a local device
+//   append_links              the node's links, in local order
+//   port_device               the local device that is cabled to the fabric as port p
+//   append_inside             links of the path between two endpoints of the node
+//   append_out, append_in     links between an endpoint and a port
+#pragma once
+
+#include <variant>
+
+#include "topology/server/bare_host.h"
+#include "topology/server/nvswitch_server.h"
+
+namespace lockstep {
+
+using Server = std::variant<BareHost, NvSwitchServer>;
+
+}  // namespace lockstep

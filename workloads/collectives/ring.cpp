@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/collectives/ring.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace lockstep {
+namespace {
+
+// The members of one node in ring order, and the NICs that belong to them.
+struct NodeGroup {
+  std::vector<EndpointId> members;
+  std::vector<int> nics;            // indices within the node; empty for bare hosts
+  std::vector<std::size_t> entry;   // entry[i]: position in members of the GPU next to nics[i]
+};
+
+void add_nics(const Network& net, NodeGroup& group) {
+  const int nics = net.nics_per_node();
+  const int gpus = net.endpoints_per_node();
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    const EndpointId e = group.members[i];
+    const auto local = static_cast<int>(e.index() % static_cast<std::size_t>(gpus));
+    const int first = net.nearest_nic(e);
+    // More NICs than GPUs: every GPU owns an equal run of them.
+    const int last = nics > gpus ? (local + 1) * nics / gpus - 1 : first;
+    for (int nic = first; nic <= last; ++nic) {
+      if (std::find(group.nics.begin(), group.nics.end(), nic) != group.nics.end()) continue;
+      group.nics.push_back(nic);
+      group.entry.push_back(i);
+    }
+  }
+}
+
+std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members) {
+  std::vector<EndpointId> sorted(members.begin(), members.end());
+  std::sort(sorted.begin(), sorted.end());
+  LOCKSTEP_CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a communicator names a GPU twice");
+  std::vector<NodeGroup> groups;
+  for (const EndpointId e : sorted) {
+    if (groups.empty() || net.node_of(groups.back().members.front()) != net.node_of(e)) groups.emplace_back();
+    groups.back().members.push_back(e);
+  }
+  if (net.nics_per_node() > 0) {
+    for (NodeGroup& g : groups) add_nics(net, g);
+  }
+  return groups;
+}
+
+int channel_count(const std::vector<NodeGroup>& groups) {
+  if (groups.size() < 2) return 1;
+  std::size_t channels = 1;
+  for (const NodeGroup& g : groups) channels = std::max(channels, g.nics.size());
+  return static_cast<int>(channels);
+}
+
+// Walks the edges of one channel: inside every node from the entry GPU round to its predecessor, then on to the next node.
+class ChannelWalk {
+ public:
+  ChannelWalk(const Router& router, std::uint64_t key, int channel)
+      : router_(router), key_(key), channel_(static_cast<std::size_t>(channel)) {}
+
+  void inside(const NodeGroup& g, Route& out) const {
+    const std::size_t n = g.members.size();
+    const std::size_t first = entry(g);
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      add({.from = g.members[(first + i) % n], .to = g.members[(first + i + 1) % n]}, out);
+    }
+  }
+  void between(const NodeGroup& a, const NodeGroup& b, Route& out) const {
+    const std::size_t n = a.members.size();
+    const EndpointId exit = a.members[(entry(a) + n - 1) % n];
+    add({.from = exit, .to = b.members[entry(b)], .from_nic = nic(a), .to_nic = nic(b)}, out);
+  }
+
+ private:
+  std::size_t entry(const NodeGroup& g) const { return g.nics.empty() ? 0 : g.entry[channel_ % g.nics.size()]; }
+  int nic(const NodeGroup& g) const { return g.nics.empty() ? Hop::kNearestNic : g.nics[channel_ % g.nics.size()]; }
+  void add(const Hop& hop, Route& out) const {
+    router_.add(hop, hash_words({key_, channel_, hop.from.value(), hop.to.value()}), out);
+  }
+
+  const Router& router_;
+  std::uint64_t key_;
+  std::size_t channel_;
+};
+
+}  // namespace
+
+RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels) {
+  LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
+  const std::vector<NodeGroup> groups = group_by_node(router.network(), members);
+  RingShape shape;
+  shape.ranks = static_cast<int>(members.size());
+  shape.nodes = static_cast<int>(groups.size());
+  shape.channels = channels > 0 ? channels : channel_count(groups);
+  if (members.size() == 1) return shape;
+
+  const bool has_nvlink = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
+  if (has_nvlink) shape.nvlink_channels = shape.channels;
+  Route wrap;
+  Route between;  // only for the latency of the hops between nodes
+  for (int c = 0; c < shape.channels; ++c) {
+    const ChannelWalk walk(router, channel_key, c);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      walk.inside(groups[g], shape.open);
+      if (groups.size() == 1) continue;
+      const bool last = g + 1 == groups.size();
+      Route hop;
+      walk.between(groups[g], groups[last ? 0 : g + 1], hop);
+      between.latency = std::max(between.latency, hop.latency);
+      Route& target = last ? wrap : shape.open;
+      target.shares.insert(target.shares.end(), hop.shares.begin(), hop.shares.end());
+    }
+    if (groups.size() == 1) {
+      const std::vector<EndpointId>& m = groups.front().members;
+      router.add({.from = m.back(), .to = m.front()}, hash_words({channel_key, static_cast<std::uint64_t>(c), 1}), wrap);
+    }
+  }
+  shape.network_latency = between.latency;
+  shape.closed.shares = shape.open.shares;
+  shape.closed.shares.insert(shape.closed.shares.end(), wrap.shares.begin(), wrap.shares.end());
+  Router::finish(shape.open);
+  Router::finish(shape.closed);
+  return shape;
+}
+
+namespace {
+
+struct RingSteps {
+  std::int64_t numerator = 1;    // of the share of S on an edge, over `denominator`
+  std::int64_t denominator = 1;
+  std::int64_t steps = 0;        // dependent hops
+  std::int64_t primitives = 1;   // operations of a pass, the last of which does not send
+  bool is_closed = true;
+};
+
+RingSteps steps_of(CollectiveKind kind, std::int64_t n) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return {2 * (n - 1), n, 2 * (n - 1), 2 * n - 1, true};
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+      return {n - 1, n, n - 1, n, true};
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+      return {1, 1, n - 1, n, false};
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kSendRecv:
+      break;
+  }
+  LOCKSTEP_CHECK(false, "{} is not a ring collective", to_text(kind));
+  return {};
+}
+
+// ceil(bytes x numerator / (denominator x channels)).
+std::int64_t edge_bytes(const RingSteps& s, std::int64_t bytes, std::int64_t channels) {
+  return narrow_int64(ceil_div(static_cast<Int128>(bytes) * s.numerator, static_cast<Int128>(s.denominator) * channels));
+}
+
+Rate lower_of(Rate a, Rate b) {
+  if (a.units() == 0) return b;
+  if (b.units() == 0) return a;
+  return std::min(a, b);
+}
+
+}  // namespace
+
+LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind,
+                             std::int64_t bytes, Rate line_rate, const Protocol* forced) {
+  LOCKSTEP_CHECK(shape.ranks > 1, "a collective needs at least two ranks, not {}", shape.ranks);
+  LOCKSTEP_CHECK(bytes >= 0, "a collective of {} bytes", bytes);
+  const std::int64_t n = shape.ranks;
+  const RingSteps s = steps_of(kind, n);
+  LoweredCollective out;
+  out.route = s.is_closed ? &shape.closed : &shape.open;
+  out.bytes = edge_bytes(s, bytes, shape.channels);
+  out.members = (s.is_closed ? n : n - 1) * shape.channels;
+
+  Rate drained = Rate::units(0);
+  if (shape.nvlink_channels > 0 && tuning.nvlink.units() > 0) {
+    const double share = 1.0 - tuning.ring_drain / static_cast<double>(s.primitives);
+    drained = Rate::units(tuning.nvlink.scaled(share).units() / shape.nvlink_channels);
+  }
+  const std::int64_t passes = s.steps / (n - 1);  // how often the data goes round
+  const std::int64_t network_steps = passes * (shape.nodes - 1);
+
+  double best = 0;
+  for (std::size_t p = 0; p < kProtocolCount; ++p) {
+    const auto protocol = static_cast<Protocol>(p);
+    if (forced != nullptr && *forced != protocol) continue;
+    const ProtocolCost& cost = tuning.ring[p];
+    Rate cap = drained;
+    if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(line_rate, drained).scaled(cost.rate_factor));
+    if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
+    const Duration latency = cost.base + cost.nvlink_hop * (s.steps - network_steps) +
+                             (cost.network_hop + shape.network_latency) * network_steps;
+    const double seconds =
+        latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
+    if (p == 0 || forced != nullptr || seconds < best) {
+      best = seconds;
+      out.latency = latency;
+      out.rate_cap = cap;
+      out.protocol = protocol;
+    }
+  }
+  return out;
+}
+
+Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t weight) {
+  std::int64_t level = std::numeric_limits<std::int64_t>::max();
+  for (const LinkShare& s : route.shares) level = std::min(level, network.link(s.link).capacity.units() / s.coefficient);
+  return Rate::units(narrow_int64(static_cast<Int128>(level) * weight));
+}
+
+Duration send_latency(const CollectiveTuning& tuning, bool same_node, Duration path_latency) {
+  const ProtocolCost& cost = tuning.ring[static_cast<std::size_t>(Protocol::kSimple)];
+  return same_node ? cost.base + cost.nvlink_hop : cost.base + cost.network_hop + path_latency;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring collectives as coupled flows. The members of a communicator are ordered node by node; C rings (channels) run over the C NICs
+// that belong to the members of a node, each entering a node at a GPU next to its NIC and leaving through the same NIC. All
+// edges of all channels carry equal bytes and move at the pace of the slowest: one flow entity.
+//
+// With n ranks and size S (the larger per-rank buffer) an edge of one channel carries
+//     all_reduce 2(n-1)/n S/C,   all_gather and reduce_scatter (n-1)/n S/C,   broadcast and reduce S/C (an open chain).
+// Time = base + steps x hop + bytes / rate (tuning.h; steps 2(n-1), n-1, n-1). Of the k primitive operations of a pass
+// (2n-1, n, n) the last one receives without sending; the share `ring_drain` of it that is not hidden leaves the NVLink port idle:
+// a ring with NVLink hops is capped at (1 - ring_drain/k) of the port's rate. Source: the loop structure of NCCL's ring kernels; the share is
+// measured (docs/model.md). Not modelled: tree, NVLS, chunk fill time below a megabyte.
+#pragma once
+
+#include <span>
+
+#include "topology/routing/router.h"
+#include "workloads/collectives/tuning.h"
+#include "workloads/program.h"
+
+namespace lockstep {
+
+// Everything of a communicator's rings that does not depend on the message: computed once, used for every collective on it.
+struct RingShape {
+  Route closed;        // edges of all channels, with the edge from the last member back to the first
+  Route open;          // without it (broadcast, reduce)
+  int ranks = 0;
+  int nodes = 0;
+  int channels = 0;
+  int nvlink_channels = 0;  // channels that share one GPU's NVLink port; 0: no NVLink hop
+  Duration network_latency; // of the longest inter-node hop
+};
+
+// `channel_key` tells the connections of different communicators apart for ECMP hashing.
+// `channels` 0: one per NIC of the members. PRE: members distinct, at least one. A single member gives an empty shape.
+[[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key,
+                                   int channels = 0);
+
+// One collective, ready for a network model.
+struct LoweredCollective {
+  const Route* route = nullptr;   // into the RingShape
+  std::int64_t bytes = 0;         // per edge and channel
+  std::int64_t members = 0;       // edges x channels
+  Duration latency;               // base + steps x hop (+ path latency of network hops)
+  Rate rate_cap = Rate::units(0); // of a member
+  Protocol protocol = Protocol::kSimple;
+};
+
+// The protocol is the one with the least undisturbed time unless forced. `line_rate` is the undisturbed rate of one member.
+// PRE: bytes >= 0; kind is not all_to_all or send_recv.
+[[nodiscard]] LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind,
+                                           std::int64_t bytes, Rate line_rate, const Protocol* forced = nullptr);
+
+// Rate of one member alone on the network: the least capacity / coefficient over the route, times the weight.
+[[nodiscard]] Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t weight);
+
+// Point-to-point latency by the same table: base + one hop (+ path latency between nodes).
+[[nodiscard]] Duration send_latency(const CollectiveTuning& tuning, bool same_node, Duration path_latency);
+
+}  // namespace lockstep

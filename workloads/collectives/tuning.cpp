@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/collectives/tuning.h"
+
+#include <algorithm>
+
+#include "topology/hardware/gpu_spec.h"
+
+namespace lockstep {
+namespace {
+
+// NCCL v2.30.7 src/graph/tuning.cc, ring rows of baseLatencies and hwLatencies, in nanoseconds: base, NVLink hop, network hop.
+struct RingLatency {
+  std::int64_t base_ns;
+  std::int64_t nvlink_ns;
+  std::int64_t network_ns;
+};
+constexpr std::array<RingLatency, kProtocolCount> kRingLatency = {{{6600, 600, 2700}, {14000, 1900, 4000}, {8400, 3400, 14000}}};
+
+// Payload share of the link rate: LL sends a flag with every 4 bytes of data; LL128 as the tuner caps it; Simple is full.
+constexpr std::array<double, kProtocolCount> kRateFactor = {0.5, 0.92, 1.0};
+
+// llMaxBw of the same file in GB/s: one node, two nodes, more. Multi-node rows are picked by CPU vendor there; the row of the
+// GPU's own generation is used here.
+constexpr std::array<std::array<double, 3>, 4> kLlLimit = {
+    {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
+
+}  // namespace
+
+std::string_view to_text(Protocol p) {
+  constexpr std::array<std::string_view, kProtocolCount> names = {"LL", "LL128", "Simple"};
+  return names[static_cast<std::size_t>(p)];
+}
+
+CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_drain, int nodes) {
+  CollectiveTuning t;
+  t.nvlink = nvlink;
+  t.ring_drain = ring_drain;
+  for (std::size_t p = 0; p < kProtocolCount; ++p) {
+    ProtocolCost& cost = t.ring[p];
+    cost.base = Duration::nanos(kRingLatency[p].base_ns);
+    cost.nvlink_hop = Duration::nanos(kRingLatency[p].nvlink_ns);
+    cost.network_hop = Duration::nanos(kRingLatency[p].network_ns);
+    cost.rate_factor = kRateFactor[p];
+  }
+  const auto column = static_cast<std::size_t>(std::clamp(nodes, 1, 3) - 1);
+  t.ring[static_cast<std::size_t>(Protocol::kLl)].rate_limit =
+      Rate::bytes_per_second(kLlLimit[static_cast<std::size_t>(generation)][column] * 1e9);
+  return t;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/kernels/roofline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "topology/hardware/gpu_spec.h"
+
+namespace lockstep {
+
+GpuPerformance performance_of(const GpuSpec& gpu) {
+  const GpuEfficiency& e = gpu.efficiency;
+  return {.peak_flops = gpu.peak.bf16.per_second,
+          .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
+          .gemm_efficiency = e.gemm.value,
+          .gemm_ramp_k = e.gemm_ramp_k,
+          .hbm_efficiency = e.hbm.value,
+          .attention_efficiency = e.attention.value,
+          .attention_backward_ratio = e.attention_backward_ratio.value,
+          .comm_slowdown = e.comm_slowdown.value};
+}
+
+KernelWork gemm(const char* name, const GemmShape& s) {
+  return {.name = name,
+          .kind = KernelClass::kGemm,
+          .flops = 2 * s.m * s.n * s.k,
+          .bytes = (s.m * s.k + s.k * s.n) * s.in + s.m * s.n * s.out,
+          .inner = s.k};
+}
+
+KernelWork memory_kernel(const char* name, double bytes) { return {.name = name, .bytes = bytes}; }
+
+double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
+  switch (work.kind) {
+    case KernelClass::kMemory:
+      return 1;
+    case KernelClass::kGemm:
+      return gpu.gemm_efficiency * work.inner / (work.inner + gpu.gemm_ramp_k);
+    case KernelClass::kAttentionForward:
+      return gpu.attention_efficiency;
+    case KernelClass::kAttentionBackward:
+      return gpu.attention_efficiency * gpu.attention_backward_ratio;
+  }
+  return 1;
+}
+
+double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
+  LOCKSTEP_CHECK(gpu.peak_flops > 0 && gpu.hbm_bytes_per_s > 0, "a GPU without speed");
+  const double memory = work.bytes / (gpu.hbm_bytes_per_s * gpu.hbm_efficiency);
+  if (work.flops <= 0) return memory;
+  return std::max(work.flops / (gpu.peak_flops * efficiency(gpu, work)), memory);
+}
+
+Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu) {
+  Kernel k{.name = std::move(name), .flops = 0, .bytes = 0, .time = {}};
+  double seconds = 0;
+  for (const KernelWork& w : parts) {
+    k.flops += w.flops;
+    k.bytes += w.bytes;
+    seconds += kernel_seconds(gpu, w);
+  }
+  k.time = Duration::from_seconds(seconds);
+  return k;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of a kernel on one GPU: t = max(flops / (peak x efficiency), bytes / (HBM x efficiency)). Matrix products follow one
+// curve per GPU generation, efficiency(K) = asymptote x K / (K + K0), K being the length of the inner product: short inner
+// products pay for filling the tensor-core pipeline. Attention and memory-bound kernels have an efficiency of their own.
+//
+// Constants and their sources live in the hardware files (configs/hardware). Not modelled: tile and wave quantisation (public
+// training rows do not show it), clocks and power, launch gaps of the host.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/program.h"
+
+namespace lockstep {
+
+struct GpuSpec;  // topology/hardware/gpu_spec.h
+
+// What a kernel model needs to know of a GPU.
+struct GpuPerformance {
+  double peak_flops = 0;                 // dense, of the matrix products' data type, flop/s
+  double hbm_bytes_per_s = 0;            // data sheet
+  double gemm_efficiency = 1;            // asymptote, of the peak
+  double gemm_ramp_k = 0;                // K0
+  double hbm_efficiency = 1;
+  double attention_efficiency = 1;       // fused attention forward, of the peak, per executed (causal) flop
+  double attention_backward_ratio = 1;   // backward's efficiency over forward's
+  double comm_slowdown = 0;              // compute takes 1 + this while a collective of the rank is in flight
+};
+
+// Of matrix products in bf16.
+[[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu);
+
+enum class KernelClass : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
+
+// One kernel as executed. inner is K for kGemm.
+struct KernelWork {
+  const char* name = "";
+  KernelClass kind = KernelClass::kMemory;
+  double flops = 0;
+  double bytes = 0;
+  double inner = 0;
+};
+
+// bytes of a GEMM C[m,n] (+)= A[m,k] B[k,n] with `in` bytes per input element and `out` bytes moved per output element.
+struct GemmShape {
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  double in = 2;
+  double out = 2;
+};
+[[nodiscard]] KernelWork gemm(const char* name, const GemmShape& shape);
+[[nodiscard]] KernelWork memory_kernel(const char* name, double bytes);
+
+[[nodiscard]] double efficiency(const GpuPerformance& gpu, const KernelWork& work);
+[[nodiscard]] double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work);
+// The kernels of one operation of a program run one after the other: flops, bytes and times add up.
+[[nodiscard]] Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu);
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training job as the user states it (values with units, not yet checked against a cluster). resolve_plan()
+// (workloads/parallel/plan.h) turns it into numbers that can run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "workloads/model/transformer.h"
+#include "workloads/parallel/auto_count.h"
+
+namespace lockstep {
+
+template <class T>
+class FieldTable;
+
+// How the data-parallel replicas keep weights in step: DDP all-reduces gradients, FSDP shards everything (ZeRO-3).
+enum class Strategy : std::uint8_t { kDdp, kFsdp };
+// What backward computes again: nothing, the attention core, or the whole layer.
+enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
+// Fused attention keeps scores on chip; the unfused one writes them to memory.
+enum class AttentionKernel : std::uint8_t { kFlash, kUnfused };
+enum class DataType : std::uint8_t { kBf16, kFp32 };
+enum class Optimizer : std::uint8_t { kAdam };
+
+[[nodiscard]] constexpr std::int64_t bytes_per_element(DataType t) { return t == DataType::kBf16 ? 2 : 4; }
+
+struct JobSpec {
+  std::string name;
+  TransformerSpec model;
+
+  std::int64_t seq_len = 0;
+  std::int64_t micro_batch = 1;                      // sequences
+  std::optional<std::int64_t> global_batch;          // sequences; or
+  std::optional<std::int64_t> gradient_accumulation;  // micro-batches per data-parallel rank and step
+
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  AutoCount dp;
+  std::int64_t virtual_stages = 1;  // model chunks per pipeline stage; above 1 the schedule is interleaved
+  std::vector<std::int64_t> stages;  // layers per stage; empty: the default split
+  bool sequence_parallel = false;
+  bool scatter_gather = false;  // pipeline messages cut by tp and gathered again on arrival
+
+  Strategy strategy = Strategy::kDdp;
+  std::int64_t prefetch = 1;  // FSDP units gathered ahead of the one that computes
+  Bytes bucket_size{25 * 1024 * 1024};       // DDP: a bucket closes when it holds this much
+  Bytes first_bucket_size{1024 * 1024};      // DDP: so that the first all-reduce starts early
+  bool overlap_grad_reduce = true;           // DDP: buckets leave during the last backward, not after it
+
+  Recompute recompute = Recompute::kNone;
+  AttentionKernel attention = AttentionKernel::kFlash;
+  DataType precision = DataType::kBf16;  // of weights and activations
+  DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
+  Optimizer optimizer = Optimizer::kAdam;
+
+  std::vector<std::int64_t> placement;  // endpoint of each rank; empty: rank i on GPU i
+};
+
+// kind: job. Checks of the job against a cluster are resolve_plan()'s.
+[[nodiscard]] const FieldTable<JobSpec>& job_fields();
+
+}  // namespace lockstep

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/field_table.h"
+#include "workloads/import/model_document.h"
+#include "workloads/parallel/job.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1 << 20;
+
+void add_batch(FieldTable<JobSpec>& t) {
+  t.reference("model", &JobSpec::model, model_fields(), FieldTable<JobSpec>::Loader<TransformerSpec>(read_model))
+      .required()
+      .doc("a shipped model, a YAML file, or the config.json of a Hugging Face model");
+  t.field("seq_len", &JobSpec::seq_len).required().range(1, 1 << 24).unit("tokens").doc("length of a sequence");
+  t.field("micro_batch", &JobSpec::micro_batch).range(1, 65'536).unit("sequences").doc("computed at once by a data-parallel rank");
+  t.field("global_batch", &JobSpec::global_batch)
+      .range(1, std::int64_t{1} << 40)
+      .unit("sequences")
+      .doc("per step, of all ranks; or give gradient_accumulation");
+  t.field("gradient_accumulation", &JobSpec::gradient_accumulation)
+      .range(1, 1'000'000)
+      .unit("micro-batches")
+      .doc("per data-parallel rank and step; 1 when global_batch is absent too");
+}
+
+void add_parallelism(FieldTable<JobSpec>& t) {
+  t.field("tp", &JobSpec::tp).range(1, kMostRanks).doc("tensor-parallel ranks; fewer KV heads than ranks are copied");
+  t.field("pp", &JobSpec::pp).range(1, kMostRanks).doc("pipeline stages");
+  t.field("dp", &JobSpec::dp).range(AutoCount(), AutoCount(kMostRanks)).doc("data-parallel ranks; auto fills the cluster");
+  t.field("virtual_stages", &JobSpec::virtual_stages)
+      .range(1, 10'000)
+      .doc("model chunks per pipeline stage; above 1 the schedule is interleaved 1F1B");
+  t.field("stages", &JobSpec::stages)
+      .range(1, 10'000)
+      .unit("layers")
+      .doc("layers of each pipeline stage; absent: even, embedding and head counting as a layer each where that does not divide");
+  t.field("sequence_parallel", &JobSpec::sequence_parallel)
+      .doc("norms, dropout and residuals work on tp parts of the sequence");
+  t.field("scatter_gather", &JobSpec::scatter_gather)
+      .doc("pipeline messages are cut by tp and gathered on arrival; no effect with sequence_parallel, which cuts them anyway");
+  t.field("placement", &JobSpec::placement)
+      .range(0, std::int64_t{1} << 31)
+      .doc("endpoint of each rank, tp fastest, then dp, then pp; absent: rank i on GPU i");
+}
+
+void add_data_parallelism(FieldTable<JobSpec>& t) {
+  t.choice("strategy", &JobSpec::strategy,
+           {{"ddp", Strategy::kDdp, "weights copied, gradients all-reduced in buckets"},
+            {"fsdp", Strategy::kFsdp, "weights, gradients and optimizer sharded (ZeRO-3): gathered layer by layer"}})
+      .doc("how data-parallel ranks keep in step");
+  t.field("prefetch", &JobSpec::prefetch)
+      .range(0, 1'000)
+      .unit("layers")
+      .doc("fsdp: gathered ahead of the layer that computes")
+      .source("PyTorch FSDP gathers the next layer while one computes");
+  t.field("bucket_size", &JobSpec::bucket_size)
+      .at_least(Bytes(1))
+      .doc("ddp: a bucket of gradients leaves when it holds this much")
+      .source("PyTorch DistributedDataParallel, bucket_cap_mb");
+  t.field("first_bucket_size", &JobSpec::first_bucket_size)
+      .at_least(Bytes(1))
+      .doc("ddp: the same for the first bucket")
+      .source("PyTorch DistributedDataParallel");
+  t.field("overlap_grad_reduce", &JobSpec::overlap_grad_reduce).doc("ddp: buckets leave during the last backward, not after it");
+}
+
+void add_numerics(FieldTable<JobSpec>& t) {
+  t.choice("recompute", &JobSpec::recompute,
+           {{"none", Recompute::kNone, "all activations are kept"},
+            {"selective", Recompute::kSelective, "the attention core runs again in backward"},
+            {"full", Recompute::kFull, "every layer runs again in backward; only its input is kept"}})
+      .doc("what backward computes again to save memory");
+  t.choice("attention", &JobSpec::attention,
+           {{"flash", AttentionKernel::kFlash, "fused: scores stay on the chip, half of the causal square is skipped"},
+            {"unfused", AttentionKernel::kUnfused, "scores go through memory, the whole square is computed"}})
+      .doc("how the attention core is computed");
+  t.choice("precision", &JobSpec::precision, {{"bf16", DataType::kBf16, "16 bits"}})
+      .doc("of weights, activations and matrix products");
+  t.choice("grad_dtype", &JobSpec::grad_dtype,
+           {{"bf16", DataType::kBf16, "16 bits"}, {"fp32", DataType::kFp32, "32 bits, Megatron-LM's default"}})
+      .doc("of gradients, as stored and as reduced");
+  t.choice("optimizer", &JobSpec::optimizer, {{"adam", Optimizer::kAdam, "32-bit master weight and two moments"}})
+      .doc("bound by memory bandwidth");
+}
+
+}  // namespace
+
+const FieldTable<JobSpec>& job_fields() {
+  static const FieldTable<JobSpec> table = [] {
+    FieldTable<JobSpec> t("job");
+    add_batch(t);
+    add_parallelism(t);
+    add_data_parallelism(t);
+    add_numerics(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/parallel/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/wide.h"
+
+namespace lockstep {
+namespace {
+
+// The largest power of two (up to `limit`) that divides n: what to try instead.
+std::int64_t largest_power_of_two(std::int64_t n, std::int64_t limit) {
+  std::int64_t p = 1;
+  while (p * 2 <= limit && n % (p * 2) == 0) p *= 2;
+  return p;
+}
+
+class Resolver {
+ public:
+  Resolver(const JobSpec& job, std::int64_t gpus, const ReportFault& report) : job_(job), gpus_(gpus), report_(report) {
+    plan_.job = job;
+  }
+
+  std::optional<TrainingPlan> resolve() {
+    check_shards();
+    check_stages();
+    check_options();
+    const std::optional<std::int64_t> dp = data_parallel_size();
+    if (dp) check_batch(*dp);
+    check_placement();
+    if (!has_failed_) check_magnitude();
+    if (has_failed_) return std::nullopt;
+    plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
+                                   .dp = static_cast<std::uint32_t>(*dp),
+                                   .pp = static_cast<std::uint32_t>(job_.pp)});
+    return plan_;
+  }
+
+ private:
+  void fail(std::string_view key, std::string message, std::string hint) {
+    has_failed_ = true;
+    if (report_) report_(key, std::move(message), std::move(hint));
+  }
+
+  void check_divides(std::string_view what, std::int64_t count) {
+    if (count % job_.tp == 0) return;
+    fail("tp", fmt::format("{} {} are not divisible by tp {}", count, what, job_.tp),
+         fmt::format("tp {} divides them", largest_power_of_two(count, job_.tp)));
+  }
+
+  void check_shards() {
+    const TransformerSpec& m = job_.model;
+    check_divides("attention heads", m.heads);
+    check_divides("FFN channels", m.ffn);
+    // Fewer KV heads than ranks are copied; more must divide.
+    if (m.kv_heads > job_.tp) {
+      check_divides("KV heads", m.kv_heads);
+    } else if (job_.tp % m.kv_heads != 0) {
+      fail("tp", fmt::format("tp {} is no multiple of {} KV heads", job_.tp, m.kv_heads),
+           "KV heads are copied whole: tp must be a multiple or a divisor of their number");
+    }
+    if (m.heads % m.kv_heads != 0) {
+      fail("model", fmt::format("{} attention heads do not share {} KV heads evenly", m.heads, m.kv_heads),
+           "heads must be a multiple of kv_heads");
+    }
+    if (job_.sequence_parallel && job_.seq_len % job_.tp != 0) {
+      fail("seq_len", fmt::format("{} tokens are not divisible by tp {}", job_.seq_len, job_.tp),
+           "sequence parallelism cuts the sequence into tp parts");
+    }
+  }
+
+  void check_stages() {
+    const std::int64_t layers = job_.model.layers;
+    if (layers < job_.pp) {
+      fail("pp", fmt::format("{} layers are fewer than {} pipeline stages", layers, job_.pp),
+           fmt::format("at most pp {}", layers));
+      return;
+    }
+    if (job_.stages.empty()) {
+      plan_.stage_layers = default_stage_layers(layers, job_.pp);
+    } else {
+      plan_.stage_layers = job_.stages;
+      if (std::ssize(job_.stages) != job_.pp) {
+        fail("stages", fmt::format("{} entries for pp {}", job_.stages.size(), job_.pp), "one number of layers per stage");
+        return;
+      }
+      const std::int64_t sum = std::accumulate(job_.stages.begin(), job_.stages.end(), std::int64_t{0});
+      if (sum != layers) {
+        fail("stages", fmt::format("the stages hold {} layers, the model has {}", sum, layers), "they must add up");
+      }
+    }
+    check_virtual_stages();
+  }
+
+  void check_virtual_stages() {
+    const std::int64_t v = job_.virtual_stages;
+    if (v == 1) return;
+    if (job_.pp == 1) {
+      fail("virtual_stages", fmt::format("{} chunks per stage need a pipeline", v), "set pp above 1, or virtual_stages to 1");
+    }
+    for (const std::int64_t n : plan_.stage_layers) {
+      if (n % v == 0) continue;
+      fail("virtual_stages", fmt::format("a stage of {} layers does not split into {} chunks", n, v),
+           "every stage must hold a multiple of virtual_stages layers");
+      break;
+    }
+  }
+
+  void check_options() {
+    if (job_.sequence_parallel && job_.tp == 1) {
+      fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
+    }
+    if (job_.model.has_learned_positions && job_.seq_len > job_.model.max_positions) {
+      fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),
+           fmt::format("at most {}", job_.model.max_positions));
+    }
+  }
+
+  // Nothing when it cannot be told.
+  std::optional<std::int64_t> data_parallel_size() {
+    const std::int64_t model_gpus = checked_mul(job_.tp, job_.pp);
+    if (!job_.dp.is_auto()) {
+      const std::int64_t product = checked_mul(model_gpus, job_.dp.count());
+      if (product == gpus_) return job_.dp.count();
+      const std::string sizes = fmt::format("tp {} x pp {} x dp {} = {} GPUs", job_.tp, job_.pp, job_.dp.count(), product);
+      if (product > gpus_) {
+        fail("dp", fmt::format("{}, but the cluster has {}: the job is larger than the cluster", sizes, gpus_),
+             gpus_ % model_gpus == 0 && gpus_ > 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
+                                                  : "a larger cluster, or smaller sizes");
+      } else {
+        fail("dp", fmt::format("{}, but the cluster has {}", sizes, gpus_),
+             gpus_ % model_gpus == 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
+                                     : "the product must be the number of GPUs");
+      }
+      return std::nullopt;
+    }
+    if (model_gpus > gpus_) {
+      fail("dp", fmt::format("tp {} x pp {} = {} GPUs, but the cluster has {}: the job is larger than the cluster", job_.tp,
+                             job_.pp, model_gpus, gpus_),
+           "a larger cluster, or smaller tp and pp");
+      return std::nullopt;
+    }
+    if (gpus_ % model_gpus != 0) {
+      fail("dp", fmt::format("{} GPUs are not divisible by tp {} x pp {} = {}", gpus_, job_.tp, job_.pp, model_gpus),
+           "dp: auto fills the cluster, so tp x pp must divide its GPUs");
+      return std::nullopt;
+    }
+    return gpus_ / model_gpus;
+  }
+
+  void check_batch(std::int64_t dp) {
+    const std::int64_t per_pass = checked_mul(job_.micro_batch, dp);
+    if (job_.global_batch) {
+      plan_.global_batch = *job_.global_batch;
+      if (plan_.global_batch % per_pass != 0) {
+        const std::int64_t rounded = std::max<std::int64_t>(1, plan_.global_batch / per_pass) * per_pass;
+        fail("global_batch",
+             fmt::format("{} sequences are not divisible by micro_batch {} x dp {} = {}", plan_.global_batch,
+                         job_.micro_batch, dp, per_pass),
+             fmt::format("{} is", rounded));
+        return;
+      }
+      plan_.micro_batches = plan_.global_batch / per_pass;
+      if (job_.gradient_accumulation && *job_.gradient_accumulation != plan_.micro_batches) {
+        fail("gradient_accumulation",
+             fmt::format("global_batch {} makes {} micro-batches per rank, not {}", plan_.global_batch, plan_.micro_batches,
+                         *job_.gradient_accumulation),
+             "give one of the two");
+      }
+    } else {
+      plan_.micro_batches = job_.gradient_accumulation.value_or(1);
+      plan_.global_batch = checked_mul(plan_.micro_batches, per_pass);
+    }
+    if (job_.virtual_stages > 1 && plan_.micro_batches % job_.pp != 0) {
+      fail("virtual_stages",
+           fmt::format("the interleaved schedule needs a multiple of pp {} micro-batches, not {}", job_.pp,
+                       plan_.micro_batches),
+           "change global_batch, or virtual_stages: 1");
+    }
+  }
+
+  void check_placement() {
+    if (job_.placement.empty()) return;
+    if (std::ssize(job_.placement) != gpus_) {
+      fail("placement", fmt::format("{} endpoints for {} ranks", job_.placement.size(), gpus_), "one endpoint per rank");
+      return;
+    }
+    std::vector<std::int64_t> sorted = job_.placement;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.front() < 0 || sorted.back() >= gpus_) {
+      fail("placement", fmt::format("the cluster has no endpoint {}", sorted.front() < 0 ? sorted.front() : sorted.back()),
+           fmt::format("endpoints are 0 to {}", gpus_ - 1));
+    } else if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+      fail("placement", fmt::format("endpoint {} holds two ranks", *twice), "one rank per endpoint");
+    }
+  }
+
+  // Byte counts are 64-bit integers; far beyond any machine they would overflow.
+  void check_magnitude() {
+    constexpr double most = 4e18;
+    const TransformerSpec& m = job_.model;
+    const double tokens = static_cast<double>(job_.micro_batch) * static_cast<double>(job_.seq_len);
+    const double width = 16.0 * static_cast<double>(m.hidden + m.ffn + m.heads * m.head_dim) +
+                         5.0 * static_cast<double>(job_.seq_len) * static_cast<double>(m.heads);
+    const double in_flight = static_cast<double>(std::min(plan_.micro_batches, 2 * job_.pp) * m.layers);
+    const double bytes = tokens * (width * in_flight + 8.0 * static_cast<double>(m.vocab));
+    if (bytes < most) return;
+    fail("micro_batch", fmt::format("{} sequences of {} tokens need about {:.1g} bytes of activations", job_.micro_batch,
+                                    job_.seq_len, bytes),
+         "a smaller micro_batch or seq_len");
+  }
+
+  const JobSpec& job_;
+  std::int64_t gpus_;
+  const ReportFault& report_;
+  TrainingPlan plan_;
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report) {
+  return Resolver(job, gpus, report).resolve();
+}
+
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
+                                         Diagnostics& diagnostics) {
+  return resolve_plan(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
+    diagnostics.error(position_of(key), std::string(key), std::move(message), std::move(hint));
+  });
+}
+
+std::vector<EndpointId> place_ranks(const TrainingPlan& plan) {
+  std::vector<EndpointId> out;
+  for (std::uint32_t r = 0; r < plan.layout.world_size(); ++r) {
+    out.push_back(plan.job.placement.empty() ? EndpointId(r) : EndpointId(static_cast<std::uint32_t>(plan.job.placement[r])));
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that fits its GPUs on paper: sizes resolved, layers dealt to stages, batch cut into micro-batches. Everything after
+// this point (kernels, memory, programs) reads the plan and asks no more questions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "topology/network.h"
+#include "workloads/parallel/job.h"
+#include "workloads/parallel/layout.h"
+
+namespace lockstep {
+
+struct TrainingPlan {
+  JobSpec job;
+  ParallelLayout layout{ParallelLayout::Sizes{}};
+  std::int64_t micro_batches = 1;  // per data-parallel rank and step
+  std::int64_t global_batch = 1;   // sequences per step
+  std::vector<std::int64_t> stage_layers;
+
+  [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
+  [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
+  // Ranks that hold the same weights: dp x cp.
+  [[nodiscard]] std::int64_t replicas() const { return layout.comm_size(CommFamily::kDpReduce); }
+  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage) const {
+    return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
+  }
+  [[nodiscard]] bool is_first(std::int64_t stage) const { return stage == 0; }
+  [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
+  // Tokens of one micro-batch on one rank.
+  [[nodiscard]] std::int64_t micro_batch_tokens() const {
+    return job.micro_batch * job.seq_len / layout.sizes().cp;
+  }
+  // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
+  [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
+  // The last stage computes logits with a copy of the word embedding of the first.
+  [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
+};
+
+// Layers per stage. Equal where it divides; otherwise embedding and head count as a layer each (126 layers on 16 stages: 7,
+// 14 times 8, 7), and where that leaves no even deal either, the middle stages take what is left over.
+// PRE: 1 <= stages <= layers.
+[[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
+
+// Told of every fault: the key of the job it belongs to, what is wrong, what to do.
+using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;
+
+// Checks the job against `gpus` GPUs. Reports every fault found and returns nothing if there was one.
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report);
+// The same with faults as diagnostics; position_of("tp") is where that key was written.
+using PositionOf = std::function<Position(std::string_view key)>;
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
+                                                       Diagnostics& diagnostics);
+
+// Where each rank runs: as the job says, or packed, rank i on endpoint i.
+[[nodiscard]] std::vector<EndpointId> place_ranks(const TrainingPlan& plan);
+
+}  // namespace lockstep

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/slot_writer.h"
+
+namespace lockstep {
+
+SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, ProgramCursor& cursor, OpSink& sink)
+    : program_(program),
+      plan_(program.plan_),
+      at_(at),
+      stage_(program.stages_[at.pp]),
+      cursor_(cursor),
+      sink_(sink),
+      is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
+      is_replicated_(program.plan_.replicas() > 1) {}
+
+bool SlotWriter::write() {
+  const std::int64_t total = action_total();
+  if (scratch(kAction) > total) return false;
+  ++cursor_.slot;
+  if (scratch(kAction) == total) {
+    finish();
+    ++scratch(kAction);
+    return true;
+  }
+  const Unit unit = unit_at(scratch(kAction), scratch(kStep));
+  issue_gathers();
+  if (unit.action.is_forward) {
+    forward(unit);
+  } else {
+    backward(unit);
+  }
+  if (++scratch(kStep) == unit.chunk.count()) {
+    scratch(kStep) = 0;
+    ++scratch(kAction);
+  }
+  return true;
+}
+
+SlotWriter::Unit SlotWriter::unit_at(std::int64_t action, std::int64_t step) const {
+  Unit unit;
+  unit.action = pipeline_action(program_.shape_, at_.pp, action);
+  unit.chunk = stage_.chunks[static_cast<std::size_t>(unit.action.chunk)];
+  unit.index = unit.action.is_forward ? step : unit.chunk.count() - 1 - step;
+  return unit;
+}
+
+// ---- operations
+
+void SlotWriter::push(Stream stream, const Op& op) {
+  ++cursor_.pushed[static_cast<std::size_t>(stream)];
+  sink_.push(stream, op);
+}
+
+void SlotWriter::wait(Stream stream, Stream target, std::int64_t count) {
+  Op op;
+  op.kind = OpKind::kWait;
+  op.wait_stream = target;
+  op.wait_count = count;
+  push(stream, op);
+}
+
+void SlotWriter::catch_up(Stream stream, Stream target, Scratch seen) {
+  if (pushed(target) == scratch(seen)) return;
+  wait_all(stream, target);
+  scratch(seen) = pushed(target);
+}
+
+void SlotWriter::compute(KernelId kernel) {
+  catch_up(Stream::kCompute, Stream::kTp, kTpSeenByCompute);
+  Op op;
+  op.kind = OpKind::kCompute;
+  op.kernel = kernel;
+  push(Stream::kCompute, op);
+}
+
+void SlotWriter::collective(Stream stream, CommFamily family, CollectiveKind kind, std::int64_t bytes) {
+  Op op;
+  op.kind = OpKind::kCollective;
+  op.collective = kind;
+  op.comm = plan_.layout.comm(family, at_);
+  op.bytes = bytes;
+  push(stream, op);
+}
+
+void SlotWriter::tp_collective(CollectiveKind kind, std::int64_t bytes) {
+  if (plan_.tp() == 1) return;
+  catch_up(Stream::kTp, Stream::kCompute, kComputeSeenByTp);
+  collective(Stream::kTp, CommFamily::kTp, kind, bytes);
+}
+
+void SlotWriter::enter_part() {
+  if (plan_.job.sequence_parallel) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
+}
+
+void SlotWriter::leave_part() {
+  tp_collective(plan_.job.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                program_.messages_.activations);
+}
+
+// ---- forward and backward of a unit
+
+void SlotWriter::forward(const Unit& unit) {
+  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
+  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
+  if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
+  use_gather(unit);
+  if (unit.is_embedding()) {
+    compute(ModelPart::kEmbedding, true);
+    leave_part();
+  } else if (unit.is_head()) {
+    head_forward();
+  } else {
+    layer_forward();
+  }
+  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
+}
+
+void SlotWriter::backward(const Unit& unit) {
+  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
+  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
+  if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
+  use_gather(unit);
+  if (unit.is_embedding()) {
+    enter_part();
+    compute(ModelPart::kEmbedding, false);
+    reduce_ready(unit, ModelPart::kEmbedding);
+  } else if (unit.is_head()) {
+    enter_part();
+    compute(ModelPart::kHead, false);
+    leave_part();
+    reduce_ready(unit, ModelPart::kHead);
+  } else {
+    if (plan_.job.recompute == Recompute::kFull) layer_forward();
+    part_backward(unit, ModelPart::kMlp);
+    part_backward(unit, ModelPart::kAttention);
+  }
+  if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
+}
+
+void SlotWriter::layer_forward() {
+  for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
+    enter_part();
+    compute(part, true);
+    leave_part();
+  }
+}
+
+void SlotWriter::part_backward(const Unit& unit, ModelPart part) {
+  enter_part();  // the gradient of what the part left
+  enter_part();  // sequence parallel: the saved norm output, for the gradient of the weights
+  compute(part, false);
+  leave_part();
+  reduce_ready(unit, part);
+}
+
+void SlotWriter::head_forward() {
+  enter_part();
+  compute(ModelPart::kHead, true);
+  // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
+  for (int i = 0; i < 3; ++i) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+}
+
+// ---- pipeline
+
+Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
+  Coordinates peer = at_;
+  const std::int64_t stage = std::int64_t{at_.pp} + stage_offset + plan_.pp();  // chunks wrap around the pipeline
+  peer.pp = static_cast<std::uint32_t>(stage % plan_.pp());
+  Op op;
+  op.kind = kind;
+  op.peer = plan_.layout.rank_of(peer);
+  op.bytes = program_.messages_.pipeline;
+  return op;
+}
+
+void SlotWriter::receive(Stream stream, std::int64_t stage_offset) {
+  push(stream, message(OpKind::kRecv, stage_offset));
+  wait_all(Stream::kCompute, stream);
+  if (plan_.scatters_messages()) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
+}
+
+void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
+  wait_all(stream, Stream::kCompute);
+  if (plan_.tp() > 1) wait_all(stream, Stream::kTp);
+  push(stream, message(OpKind::kSend, stage_offset));
+  if (plan_.job.virtual_stages == 1) wait_all(Stream::kCompute, stream);
+}
+
+// ---- data parallel
+
+std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
+  if (unit.is_embedding() || unit.is_head()) {
+    const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
+    return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
+  }
+  return program_.messages_.layer_weights;
+}
+
+void SlotWriter::issue_gathers() {
+  if (!is_fsdp_ || !is_replicated_) return;
+  while (scratch(kGathersIssued) <= scratch(kGathersUsed) + plan_.job.prefetch && scratch(kGatherAction) < action_total()) {
+    const Unit unit = unit_at(scratch(kGatherAction), scratch(kGatherStep));
+    if (++scratch(kGatherStep) == unit.chunk.count()) {
+      scratch(kGatherStep) = 0;
+      ++scratch(kGatherAction);
+    }
+    const std::int64_t bytes = gather_bytes(unit);
+    if (bytes == 0) continue;
+    wait_all(Stream::kDpGather, Stream::kCompute);
+    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    ++scratch(kGathersIssued);
+  }
+}
+
+void SlotWriter::use_gather(const Unit& unit) {
+  if (!is_fsdp_ || !is_replicated_ || gather_bytes(unit) == 0) return;
+  constexpr std::int64_t operations_per_gather = 2;  // its wait and itself
+  wait(Stream::kCompute, Stream::kDpGather, operations_per_gather * ++scratch(kGathersUsed));
+}
+
+void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
+  if (!is_replicated_) return;
+  if (is_fsdp_) {
+    std::int64_t bytes = 0;
+    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
+    if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
+    if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
+    if (bytes == 0) return;
+    catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
+    collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+    return;
+  }
+  if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
+  const GradientPoint here{unit.action.chunk, unit.index, part};
+  while (scratch(kNextBucket) < std::ssize(stage_.buckets) &&
+         stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
+    push_bucket();
+  }
+}
+
+void SlotWriter::push_bucket() {
+  const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
+  catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
+  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kAllReduce, bucket.bytes);
+}
+
+void SlotWriter::finish() {
+  if (!is_fsdp_ && is_replicated_) {
+    while (scratch(kNextBucket) < std::ssize(stage_.buckets)) push_bucket();
+  }
+  if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
+  if (plan_.has_embedding_copy() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
+    wait_all(Stream::kTie, Stream::kCompute);
+    collective(Stream::kTie, CommFamily::kTie, CollectiveKind::kAllReduce, program_.messages_.tie);
+    wait_all(Stream::kCompute, Stream::kTie);
+  }
+  for (const Stream s : {Stream::kPpSendNext, Stream::kPpSendPrev}) {
+    if (plan_.job.virtual_stages > 1 && pushed(s) > 0) wait_all(Stream::kCompute, s);
+  }
+  compute(optimizer_kernel_id(at_.pp));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appends one slot of a TrainingProgram for one rank. Internal to the schedule folder.
+#pragma once
+
+#include "workloads/schedule/training_program.h"
+
+namespace lockstep {
+
+class SlotWriter {
+ public:
+  SlotWriter(const TrainingProgram& program, const Coordinates& at, ProgramCursor& cursor, OpSink& sink);
+  // False when the program has ended.
+  bool write();
+
+ private:
+  // What a cursor remembers between slots.
+  enum Scratch : std::size_t {
+    kAction,             // index into the pipeline order
+    kStep,               // units of that action already written
+    kNextBucket,         // DDP buckets handed to the network
+    kGathersIssued,      // FSDP gathers pushed
+    kGathersUsed,        // ... and waited for by compute
+    kGatherAction,       // where the next gather to issue belongs
+    kGatherStep,
+    kTpSeenByCompute,    // operations of the other stream already waited for
+    kComputeSeenByTp,
+    kComputeSeenByReduce,
+  };
+  struct Unit {
+    PipelineAction action;
+    ChunkUnits chunk;
+    std::int64_t index = 0;  // in forward order
+    [[nodiscard]] bool is_embedding() const { return chunk.is_embedding(index); }
+    [[nodiscard]] bool is_head() const { return chunk.is_head(index); }
+  };
+
+  std::int64_t& scratch(Scratch s) { return cursor_.scratch[s]; }
+  [[nodiscard]] std::int64_t pushed(Stream s) const { return cursor_.pushed[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] Unit unit_at(std::int64_t action, std::int64_t step) const;
+  [[nodiscard]] std::int64_t action_total() const { return action_count(program_.shape_); }
+
+  void push(Stream stream, const Op& op);
+  void wait(Stream stream, Stream target, std::int64_t count);
+  void wait_all(Stream stream, Stream target) { wait(stream, target, pushed(target)); }
+  // Waits for everything pushed to `target`, unless `seen` says the stream already does.
+  void catch_up(Stream stream, Stream target, Scratch seen);
+
+  void compute(KernelId kernel);
+  void compute(ModelPart part, bool is_forward) { compute(part_kernel_id(part, is_forward)); }
+  void collective(Stream stream, CommFamily family, CollectiveKind kind, std::int64_t bytes);
+  void tp_collective(CollectiveKind kind, std::int64_t bytes);
+  void enter_part();  // hidden states a part needs whole
+  void leave_part();  // partial sums a part leaves
+
+  void forward(const Unit& unit);
+  void backward(const Unit& unit);
+  void layer_forward();
+  void part_backward(const Unit& unit, ModelPart part);
+  void head_forward();
+
+  // stage_offset: +1 for the next stage, -1 for the previous one.
+  [[nodiscard]] Op message(OpKind kind, std::int64_t stage_offset) const;
+  void receive(Stream stream, std::int64_t stage_offset);
+  void send(Stream stream, std::int64_t stage_offset);
+
+  [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
+  void issue_gathers();
+  void use_gather(const Unit& unit);
+  void reduce_ready(const Unit& unit, ModelPart part);
+  void push_bucket();
+  void finish();
+
+  const TrainingProgram& program_;
+  const TrainingPlan& plan_;
+  Coordinates at_;
+  const TrainingProgram::StageData& stage_;
+  ProgramCursor& cursor_;
+  OpSink& sink_;
+  bool is_fsdp_;
+  bool is_replicated_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/training_program.h"
+
+#include <fmt/format.h>
+
+#include "base/wide.h"
+#include "workloads/kernels/transformer_kernels.h"
+#include "workloads/schedule/slot_writer.h"
+
+namespace lockstep {
+namespace {
+
+constexpr ModelPart kParts[] = {ModelPart::kEmbedding, ModelPart::kAttention, ModelPart::kMlp, ModelPart::kHead};
+constexpr const char* kPartNames[] = {"embedding", "attention", "mlp", "head"};
+
+// FSDP pads a unit so that every rank holds an equal shard.
+std::int64_t padded_bytes(std::int64_t elements, std::int64_t shards, DataType type) {
+  return checked_mul(checked_mul(ceil_div(elements, shards), shards), bytes_per_element(type));
+}
+
+}  // namespace
+
+KernelId part_kernel_id(ModelPart part, bool is_forward) {
+  return KernelId(2 * static_cast<std::uint32_t>(part) + (is_forward ? 0u : 1u));
+}
+
+KernelId optimizer_kernel_id(std::int64_t stage) {
+  return KernelId(static_cast<std::uint32_t>(2 * std::ssize(kParts) + stage));
+}
+
+TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) : plan_(std::move(plan)) {
+  shape_ = {.stages = plan_.pp(), .micro_batches = plan_.micro_batches, .chunks = plan_.job.virtual_stages};
+  build_messages();
+  build_stages();
+  build_kernels(gpu);
+}
+
+void TrainingProgram::build_messages() {
+  const TransformerSpec& m = plan_.job.model;
+  const std::int64_t tokens = plan_.micro_batch_tokens();
+  const bool is_cut = plan_.job.sequence_parallel || plan_.scatters_messages();
+  messages_.activations = checked_mul(checked_mul(tokens, m.hidden), bytes_per_element(plan_.job.precision));
+  messages_.pipeline = is_cut ? ceil_div(messages_.activations, plan_.tp()) : messages_.activations;
+  messages_.loss_scalars = checked_mul(tokens, 4);
+  const std::int64_t layer =
+      stage_part_parameters(plan_, ModelPart::kAttention) + stage_part_parameters(plan_, ModelPart::kMlp);
+  messages_.layer_weights = padded_bytes(layer, plan_.replicas(), plan_.job.precision);
+  messages_.layer_grads = padded_bytes(layer, plan_.replicas(), plan_.job.grad_dtype);
+  const std::int64_t word_embedding =
+      parameter_tensors(m, ModelPart::kEmbedding).front().rank_elements(plan_.tp());
+  const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
+  messages_.tie = ceil_div(word_embedding, shards) * bytes_per_element(plan_.job.grad_dtype);
+}
+
+void TrainingProgram::build_stages() {
+  for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
+    StageData& data = stages_.emplace_back();
+    for (std::int64_t c = 0; c < plan_.job.virtual_stages; ++c) data.chunks.push_back(chunk_units(plan_, stage, c));
+    if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
+    std::int64_t root = 0;
+    if (plan_.is_first(stage)) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
+    if (plan_.is_last(stage)) root += stage_part_parameters(plan_, ModelPart::kHead);
+    data.root_weights = padded_bytes(root, plan_.replicas(), plan_.job.precision);
+    data.root_grads = padded_bytes(root, plan_.replicas(), plan_.job.grad_dtype);
+  }
+}
+
+void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
+  for (const ModelPart part : kParts) {
+    const char* name = kPartNames[static_cast<std::size_t>(part)];
+    for (const Direction d : {Direction::kForward, Direction::kBackward}) {
+      const char* direction = d == Direction::kForward ? "forward" : "backward";
+      kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, direction), part_kernels(plan_, part, d), gpu));
+    }
+  }
+  const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
+  for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
+    const std::int64_t parameters = ceil_div(stage_parameters(plan_, stage), shards);
+    kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
+  }
+}
+
+bool TrainingProgram::expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const {
+  return SlotWriter(*this, plan_.layout.coordinates(rank), cursor, sink).write();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// One optimizer step of a training plan, as per-rank stream programs. A slot is one unit (a layer, the embedding, the head)
+// of one micro-batch in one direction; the last slot holds the optimizer.
+//
+// What waits for what, and its source:
+// - Tensor parallel (Korthikanti et al. 2022, arXiv 2205.05198): per layer two all-reduces forward and two backward, or with
+//   sequence parallelism an all-gather before and a reduce-scatter after each part, and in backward one more all-gather per
+//   part for the saved norm output. Full recompute runs the forward ones again. All block the compute stream.
+// - Pipeline (Narayanan et al. 2021, arXiv 2104.04473): order of pipeline_order.h. The plain schedule is Megatron's: compute
+//   waits for its own sends as well as for its receives. The interleaved one overlaps sends.
+// - DDP (Li et al. 2020, arXiv 2006.15704): buckets of buckets.h are all-reduced during the last micro-batch's backward.
+// - FSDP (Zhao et al. 2023, arXiv 2304.11277): units are gathered before forward and again before backward, at most `prefetch`
+//   units ahead of the one that computes; every backward reduce-scatters its unit. Embedding and head form the root unit: it
+//   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
+// - A tied embedding is all-reduced between the first and the last stage after the data-parallel reduction.
+// Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading, overlap of tensor-parallel
+// collectives with the gradient of weights.
+//
+// Complexity: expand() is O(operations appended) and allocates nothing; memory is O(stages x buckets).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "workloads/kernels/roofline.h"
+#include "workloads/parallel/plan.h"
+#include "workloads/program.h"
+#include "workloads/schedule/buckets.h"
+#include "workloads/schedule/pipeline_order.h"
+
+namespace lockstep {
+
+// Ids of the kernels of a step: forward and backward of each ModelPart, then the optimizer of each stage.
+[[nodiscard]] KernelId part_kernel_id(ModelPart part, bool is_forward);
+[[nodiscard]] KernelId optimizer_kernel_id(std::int64_t stage);
+
+class TrainingProgram final : public Program {
+ public:
+  TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu);
+
+  [[nodiscard]] std::uint32_t world_size() const override { return plan_.layout.world_size(); }
+  [[nodiscard]] const KernelTable& kernels() const override { return kernels_; }
+  bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override;
+  void members(CommId comm, std::vector<Rank>& out) const override { plan_.layout.members(comm, out); }
+  [[nodiscard]] std::uint32_t communicator_count() const override { return plan_.layout.communicator_count(); }
+
+  [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
+
+ private:
+  friend class SlotWriter;
+
+  // Sizes of messages, the same for every rank of a stage.
+  struct Messages {
+    std::int64_t activations = 0;  // hidden states of a micro-batch, whole
+    std::int64_t pipeline = 0;     // what a stage sends
+    std::int64_t loss_scalars = 0;  // one 32-bit number per token
+    std::int64_t tie = 0;
+    std::int64_t layer_weights = 0;  // gathered layer unit
+    std::int64_t layer_grads = 0;
+  };
+  struct StageData {
+    std::vector<ChunkUnits> chunks;
+    std::vector<GradientBucket> buckets;
+    std::int64_t root_weights = 0;  // gathered root unit; 0 where the stage has none
+    std::int64_t root_grads = 0;
+  };
+
+  void build_kernels(const GpuPerformance& gpu);
+  void build_messages();
+  void build_stages();
+
+  TrainingPlan plan_;
+  PipelineShape shape_;
+  KernelTable kernels_;
+  Messages messages_;
+  std::vector<StageData> stages_;
+};
+
+}  // namespace lockstep
