@@ -50,18 +50,22 @@ void FlowNetwork::advance(Instant now, std::vector<Completion>& out) {
   while (true) {
     const TransferId id = delays_.pop_due(now);
     if (id.is_none()) break;
-    if (states_[id.index()].phase == Phase::kUnlimited) {
-      end(id, out);
-    } else {
+    if (states_[id.index()].phase == Phase::kLatency) {
       begin(id, now);
+    } else if (!drops_completion()) {
+      out.push_back(ledger_.close(id));
     }
   }
   while (true) {
     const EntityId e = clocks_.pop_due(now);
     if (e.is_none()) break;
     const TransferId id = transfer_of_[e.index()];
+    if (drops_completion()) {
+      ledger_.lose(id);
+    } else {
+      out.push_back(ledger_.close(id, solver_.incidences(e)));
+    }
     take_entity(id);
-    end(id, out);
   }
 }
 
@@ -73,13 +77,10 @@ void FlowNetwork::take_entity(TransferId id) {
   state.private_link = LinkId::none();
 }
 
-void FlowNetwork::end(TransferId id, std::vector<Completion>& out) {
-  if (options_.fault == FlowFault::kDropCompletion && faults_injected_ == 0 && completions_++ >= options_.fault_at) {
-    ++faults_injected_;
-    ledger_.lose(id);
-    return;
-  }
-  out.push_back(ledger_.close(id));
+bool FlowNetwork::drops_completion() {
+  if (options_.fault != FlowFault::kDropCompletion || faults_injected_ > 0 || completions_++ < options_.fault_at) return false;
+  ++faults_injected_;
+  return true;
 }
 
 void FlowNetwork::settle(Instant now) {

@@ -62,7 +62,7 @@ class FlowNetwork final : public NetworkModel {
     LinkId private_link;
   };
   void begin(TransferId id, Instant now);
-  void end(TransferId id, std::vector<Completion>& out);
+  [[nodiscard]] bool drops_completion();
   void take_entity(TransferId id);
   void follow_changes(Instant now);
   void read_meter(LinkId link, Instant now);

@@ -33,12 +33,14 @@ TransferId TransferLedger::open(const TransferSpec& spec) {
   return id;
 }
 
-Completion TransferLedger::close(TransferId id) {
+void TransferLedger::add_bytes(LinkId link, std::int64_t coefficient, TransferId id) {
   const TransferSpec& spec = specs_[id.index()];
-  for (const LinkShare& s : spec.shares) {
-    std::int64_t& total = meters_[s.link.index()].bytes;
-    total = checked_add(total, bytes_on_link(s.coefficient, spec.weight, spec.bytes));
-  }
+  std::int64_t& total = meters_[link.index()].bytes;
+  total = checked_add(total, bytes_on_link(coefficient, spec.weight, spec.bytes));
+}
+
+Completion TransferLedger::deliver(TransferId id) {
+  const TransferSpec& spec = specs_[id.index()];
   const std::int64_t bytes = spec.members * spec.bytes;
   ++ended_;
   delivered_ += bytes;

@@ -20,7 +20,16 @@ class TransferLedger {
   // Checks the specification and promises its bytes.
   TransferId open(const TransferSpec& spec);
   // The transfer has ended: counts its bytes and returns what to tell the caller.
-  Completion close(TransferId id);
+  Completion close(TransferId id) { return close(id, specs_[id.index()].shares); }
+  // The same with its links given by whoever has them at hand: a range of {link, coefficient}; links beyond link_count() are
+  // rate caps and carry nothing.
+  template <class Shares>
+  Completion close(TransferId id, const Shares& shares) {
+    for (const auto& s : shares) {
+      if (s.link.index() < meters_.size()) add_bytes(s.link, s.coefficient, id);
+    }
+    return deliver(id);
+  }
   // Fault injection for tests: the transfer vanishes without being delivered.
   void lose(TransferId id) { free_.push_back(id); }
 
@@ -50,6 +59,9 @@ class TransferLedger {
     double utilization = 0;  // rate / capacity from then on
     Instant since;
   };
+
+  void add_bytes(LinkId link, std::int64_t coefficient, TransferId id);
+  Completion deliver(TransferId id);
 
   std::vector<TransferSpec> specs_;
   std::vector<TransferId> free_;

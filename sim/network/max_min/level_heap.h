@@ -23,7 +23,8 @@ class LevelHeap {
   void add(LinkId link, std::int64_t level) { entries_.push_back({level, link}); }
   void build() {
     is_heap_ = entries_.size() > kLongestScan;
-    if (is_heap_) std::make_heap(entries_.begin(), entries_.end(), Later{});
+    if (!is_heap_) return;
+    for (std::size_t i = (entries_.size() - 2) / kArity + 1; i-- > 0;) sift_down(i);
   }
 
   // The links at the lowest level go to `round`; returns that level, or kNoLevel when no link is left. level_of(link) is the
@@ -35,32 +36,48 @@ class LevelHeap {
   }
 
  private:
+  static constexpr std::size_t kArity = 4;
   static constexpr std::size_t kLongestScan = 40;  // up to here looking at all entries beats keeping order
 
   struct Entry {
     std::int64_t level = 0;
     LinkId link;
   };
-  struct Later {  // ties by link id only to make the work reproducible
-    bool operator()(const Entry& a, const Entry& b) const { return a.level != b.level ? a.level > b.level : a.link > b.link; }
-  };
+  // Ties by link only to make the work reproducible.
+  static bool is_before(const Entry& a, const Entry& b) { return a.level != b.level ? a.level < b.level : a.link < b.link; }
+
+  void sift_down(std::size_t hole) {
+    const Entry moving = entries_[hole];
+    while (kArity * hole + 1 < entries_.size()) {
+      std::size_t child = kArity * hole + 1;
+      const std::size_t end = std::min(child + kArity, entries_.size());
+      for (std::size_t c = child + 1; c < end; ++c) {
+        if (is_before(entries_[c], entries_[child])) child = c;
+      }
+      if (!is_before(entries_[child], moving)) break;
+      entries_[hole] = entries_[child];
+      hole = child;
+    }
+    entries_[hole] = moving;
+  }
 
   template <class LevelOf>
   std::int64_t pop_from_heap(const LevelOf& level_of, std::vector<LinkId>& round) {
     std::int64_t lowest = kNoLevel;
     while (!entries_.empty() && entries_.front().level <= lowest) {
-      const Entry top = entries_.front();
-      const std::int64_t level = level_of(top.link);
-      std::pop_heap(entries_.begin(), entries_.end(), Later{});
-      if (level != kNoLevel && level > top.level) {
-        entries_.back().level = level;
-        std::push_heap(entries_.begin(), entries_.end(), Later{});
-        continue;
+      const std::int64_t level = level_of(entries_.front().link);
+      if (level > entries_.front().level && level != kNoLevel) {
+        entries_.front().level = level;
+      } else {
+        if (level != kNoLevel) {
+          lowest = level;
+          round.push_back(entries_.front().link);
+        }
+        entries_.front() = entries_.back();
+        entries_.pop_back();
+        if (entries_.empty()) break;
       }
-      entries_.pop_back();
-      if (level == kNoLevel) continue;
-      lowest = level;
-      round.push_back(top.link);
+      sift_down(0);
     }
     return lowest;
   }

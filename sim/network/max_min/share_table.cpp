@@ -4,6 +4,8 @@
 namespace lockstep::max_min {
 namespace {
 
+constexpr std::size_t kFirstColumn = 4;  // a group of one entity has as many cells as the entity has links: two to four in a Clos
+
 std::uint64_t pair_key(LinkId link, LinkId group) { return (std::uint64_t{link.value()} << 32) | group.value(); }
 
 }  // namespace
@@ -118,6 +120,7 @@ CellId ShareTable::make_cell(LinkId l, LinkId group) {
   if (owner.column.empty()) {
     owner.group_position = static_cast<std::uint32_t>(groups_.size());
     groups_.push_back(group);
+    owner.column.reserve(kFirstColumn);
   }
   c.column_position = static_cast<std::uint32_t>(owner.column.size());
   owner.column.push_back({0, l, id});
