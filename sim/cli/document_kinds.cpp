@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/document_kinds.h"
 
+#include "sim/experiment/scenario.h"
 #include "topology/cluster_spec.h"
+#include "workloads/import/model_document.h"
+#include "workloads/parallel/job.h"
 
 namespace lockstep::cli {
+
+namespace {
+
+// Besides our own documents, the config.json of a Hugging Face model.
+DocumentKind model_kind() {
+  DocumentKind kind = document_kind("a transformer's geometry", &model_fields);
+  kind.check = [](const Document& document, ReadContext& context) {
+    TransformerSpec model;
+    return read_model(document, model, context, {});
+  };
+  return kind;
+}
+
+}  // namespace
 
 std::vector<DocumentKind> document_kinds() {
   return {
       document_kind("where a job runs: servers, network, fabric, price", &cluster_fields),
+      document_kind("what runs: model, batch, parallel plan", &job_fields),
+      model_kind(),
+      document_kind("a job on a cluster", &scenario_fields),
       document_kind("a server: GPUs and how they are wired", &server_fields),
       document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
       document_kind("a transport with its NICs", &network_fields),

@@ -68,18 +68,6 @@ std::vector<LinkReport> busiest_links(const Network& network, const NetworkModel
   return out;
 }
 
-GpuPerformance performance_of(const GpuSpec& gpu) {
-  const GpuEfficiency& e = gpu.efficiency;
-  return {.peak_flops = gpu.peak.bf16.per_second,
-          .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
-          .gemm_efficiency = e.gemm.value,
-          .gemm_ramp_k = e.gemm_ramp_k,
-          .hbm_efficiency = e.hbm.value,
-          .attention_efficiency = e.attention.value,
-          .attention_backward_ratio = e.attention_backward_ratio.value,
-          .comm_slowdown = e.comm_slowdown.value};
-}
-
 void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
   const MemoryBytes m = peak_memory(plan);
   r.memory = MemoryReport{.parameters = m.parameters,

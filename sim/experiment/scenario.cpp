@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/scenario.h"
 
+#include "base/config_library.h"
 #include "base/field_table.h"
 
 namespace lockstep {
 namespace {
 
-std::optional<Document> open_document(const ScenarioRequest& request, Diagnostics& d) {
+std::optional<Document> open_document(const ScenarioRequest& request, const ReadContext& context, Diagnostics& d) {
+  if (request.file && context.library() != nullptr && *request.file != "-") {
+    return context.library()->open("scenario", *request.file, {"command line", 0, 0}, {}, d);
+  }
   if (request.file) return Document::load(*request.file, d);
   Document document = Document::empty_map("command line");
   document.assign("kind", "scenario", "command line", d, true);
@@ -28,6 +32,11 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
     FieldTable<ScenarioSpec> t("scenario");
     t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
     t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
+    t.validate([](const ScenarioSpec& spec, Section& s) {
+      (void)resolve_plan(spec.job, spec.cluster.gpus(), [&](std::string_view key, std::string message, std::string hint) {
+        s.error(join_path("job", key), std::move(message), std::move(hint));
+      });
+    });
     return t;
   }();
   return table;
@@ -35,14 +44,14 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
 
 std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context) {
   Diagnostics& d = context.diagnostics();
-  std::optional<Document> document = open_document(request, d);
+  std::optional<Document> document = open_document(request, context, d);
   if (!document || !apply_options(request, *document, d)) return std::nullopt;
   Scenario scenario;
   if (request.file) scenario.content_hash = document->content_hash();
   if (!scenario_fields().read_document(*document, scenario.spec, context)) return std::nullopt;
   if (!request.file) scenario.spec.name = scenario.spec.job.name;
-  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), context, "job");
-  if (!plan) return std::nullopt;
+  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), ReportFault());
+  LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);
   return scenario;
 }

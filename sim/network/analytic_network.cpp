@@ -21,7 +21,7 @@ Instant end_of(Int128 work, std::int64_t level, Instant since) {
 }  // namespace
 
 AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities)
-    : busy_s_(capacities.size(), 0.0), ledger_(capacities.size()) {
+    : ledger_(capacities.size()) {
   for (const Rate c : capacities) capacities_.push_back(c.units());
 }
 
@@ -94,7 +94,7 @@ void AnalyticNetwork::add_busy_time(const TransferSpec& spec, std::int64_t level
   if (level == 0 || time == Duration{}) return;
   for (const LinkShare& s : spec.shares) {
     const double rate = static_cast<double>(s.coefficient) * static_cast<double>(level);
-    busy_s_[s.link.index()] += rate / static_cast<double>(capacities_[s.link.index()]) * time.seconds();
+    ledger_.add_busy_time(s.link, rate / static_cast<double>(capacities_[s.link.index()]) * time.seconds());
   }
 }
 
@@ -102,9 +102,7 @@ void AnalyticNetwork::settle(Instant) {}
 
 Instant AnalyticNetwork::next_event() const { return events_.next(); }
 
-LinkUsage AnalyticNetwork::usage(LinkId link, Instant) const {
-  return {ledger_.bytes_over(link), busy_s_[link.index()]};
-}
+LinkUsage AnalyticNetwork::usage(LinkId link, Instant now) const { return ledger_.usage(link, now); }
 
 std::string AnalyticNetwork::describe_pending() const {
   for (std::size_t i = 0; i < states_.size(); ++i) {

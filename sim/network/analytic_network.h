@@ -49,7 +49,6 @@ class AnalyticNetwork final : public NetworkModel {
   void add_busy_time(const TransferSpec& spec, std::int64_t level, Duration time);
 
   std::vector<std::int64_t> capacities_;
-  std::vector<double> busy_s_;
   TransferLedger ledger_;
   DelayQueue events_;
   std::vector<State> states_;

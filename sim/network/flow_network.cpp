@@ -8,8 +8,8 @@ namespace lockstep {
 FlowNetwork::FlowNetwork(std::span<const Rate> capacities, FlowOptions options)
     : options_(options),
       solver_(capacities, options.strategy, options.audit),
-      ledger_(capacities.size()),
-      meters_(capacities.size()) {}
+      clocks_(capacities.size()),
+      ledger_(capacities.size()) {}
 
 void FlowNetwork::start(Instant now, const TransferSpec& spec) {
   expect_settled_before(now);
@@ -40,7 +40,7 @@ void FlowNetwork::begin(TransferId id, Instant now) {
 }
 
 void FlowNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
-  LOCKSTEP_CHECK(link.index() < meters_.size(), "there is no link {}", link.value());
+  LOCKSTEP_CHECK(link.index() < ledger_.link_count(), "there is no link {}", link.value());
   expect_settled_before(now);
   solver_.set_capacity(link, capacity.units());
 }
@@ -67,7 +67,6 @@ void FlowNetwork::advance(Instant now, std::vector<Completion>& out) {
 
 void FlowNetwork::take_entity(TransferId id) {
   State& state = states_[id.index()];
-  mark_dirty(solver_.bottleneck(state.entity));
   solver_.remove(state.entity);
   if (!state.private_link.is_none()) solver_.release_private_link(state.private_link);
   state.entity = EntityId::none();
@@ -98,36 +97,21 @@ void FlowNetwork::follow_changes(Instant now) {
     if (!clocks_.contains(e)) {
       const TransferSpec& spec = ledger_.spec(transfer_of_[e.index()]);
       clocks_.insert(e, group, GroupClocks::work_of(spec.bytes, spec.weight), now);
-    } else if (clocks_.group_of(e) != group) {
-      mark_dirty(clocks_.group_of(e));
+    } else {
       clocks_.move(e, group, now);
     }
-    mark_dirty(group);
   }
-  for (const LinkId g : solver_.relevelled()) mark_dirty(g);
-  for (const LinkId g : dirty_) {
-    clocks_.set_rate(g, solver_.group_level(g), now);
-    is_dirty_[g.index()] = 0;
-  }
-  dirty_.clear();
+  for (const LinkId g : solver_.relevelled()) clocks_.mark(g);
+  clocks_.refresh(now, [this](LinkId g) { return solver_.group_level(g); });
   for (const LinkId l : solver_.reloaded()) read_meter(l, now);
   solver_.clear_changes();
 }
 
-void FlowNetwork::mark_dirty(LinkId group) {
-  if (group.index() >= is_dirty_.size()) is_dirty_.resize(std::max(group.index() + 1, solver_.link_count()), 0);
-  if (is_dirty_[group.index()] != 0) return;
-  is_dirty_[group.index()] = 1;
-  dirty_.push_back(group);
-}
-
 void FlowNetwork::read_meter(LinkId link, Instant now) {
-  if (link.index() >= meters_.size()) return;  // a rate cap
-  Meter& m = meters_[link.index()];
-  m.busy_s += m.utilization * (now - Instant::picos(m.since_ps)).seconds();
-  m.since_ps = now.picos();
+  if (link.index() >= ledger_.link_count()) return;  // a rate cap
   const std::int64_t load = solver_.load(link);
-  m.utilization = load == 0 ? 0.0 : static_cast<double>(load) / static_cast<double>(solver_.capacity(link));
+  const double capacity = static_cast<double>(solver_.capacity(link));
+  ledger_.set_utilization(link, load == 0 ? 0.0 : static_cast<double>(load) / capacity, now);
 }
 
 Instant FlowNetwork::next_event() const {
@@ -135,10 +119,7 @@ Instant FlowNetwork::next_event() const {
   return std::min(delays_.next(), clocks_.next());
 }
 
-LinkUsage FlowNetwork::usage(LinkId link, Instant now) const {
-  const Meter& m = meters_[link.index()];
-  return {ledger_.bytes_over(link), m.busy_s + m.utilization * (now - Instant::picos(m.since_ps)).seconds()};
-}
+LinkUsage FlowNetwork::usage(LinkId link, Instant now) const { return ledger_.usage(link, now); }
 
 std::string FlowNetwork::describe_pending() const {
   constexpr int kNamed = 5;

@@ -61,17 +61,10 @@ class FlowNetwork final : public NetworkModel {
     EntityId entity;
     LinkId private_link;
   };
-  struct Meter {
-    double utilization = 0;  // load / capacity since `since_ps`
-    double busy_s = 0;
-    std::int64_t since_ps = 0;
-  };
-
   void begin(TransferId id, Instant now);
   void end(TransferId id, std::vector<Completion>& out);
   void take_entity(TransferId id);
   void follow_changes(Instant now);
-  void mark_dirty(LinkId group);
   void read_meter(LinkId link, Instant now);
   void inject_fault();
   void expect_settled_before(Instant now);
@@ -83,9 +76,6 @@ class FlowNetwork final : public NetworkModel {
   DelayQueue delays_;
   std::vector<State> states_;               // by transfer
   std::vector<TransferId> transfer_of_;     // by entity
-  std::vector<Meter> meters_;               // by link of the network
-  std::vector<LinkId> dirty_;               // groups whose schedule must follow
-  std::vector<std::uint8_t> is_dirty_;      // by link
   Instant batch_;                           // of the changes not yet settled
   std::int64_t completions_ = 0;
   std::int64_t faults_injected_ = 0;

@@ -18,9 +18,20 @@ Int128 GroupClocks::work_of(std::int64_t bytes, std::int64_t weight) {
   return std::max<Int128>(1, weight == 1 ? units : ceil_div(units, Int128{weight}));
 }
 
-GroupClocks::Group& GroupClocks::advanced(LinkId id, Instant now) {
+GroupClocks::Group& GroupClocks::group(LinkId id) {
   if (id.index() >= groups_.size()) groups_.resize(id.index() + 1);
-  Group& g = groups_[id.index()];
+  return groups_[id.index()];
+}
+
+void GroupClocks::mark(LinkId id) {
+  Group& g = group(id);
+  if (g.is_stale) return;
+  g.is_stale = true;
+  stale_.push_back(id);
+}
+
+GroupClocks::Group& GroupClocks::advanced(LinkId id, Instant now) {
+  Group& g = group(id);
   if (now.picos() == g.since_ps) return g;
   g.clock += static_cast<Int128>(g.rate) * (now.picos() - g.since_ps);
   g.since_ps = now.picos();
@@ -29,25 +40,28 @@ GroupClocks::Group& GroupClocks::advanced(LinkId id, Instant now) {
   return g;
 }
 
-void GroupClocks::insert(EntityId e, LinkId group, Int128 work, Instant now) {
+void GroupClocks::insert(EntityId e, LinkId id, Int128 work, Instant now) {
   if (e.index() >= members_.size()) members_.resize(e.index() + 1);
-  Group& g = advanced(group, now);
+  Group& g = advanced(id, now);
   if (g.ends.empty()) g.clock = 0;
-  push_end(g, group, {g.clock + work, e});
+  mark(id);
+  push_end(g, id, {g.clock + work, e});
 }
 
-void GroupClocks::move(EntityId e, LinkId group, Instant now) {
+void GroupClocks::move(EntityId e, LinkId id, Instant now) {
   const Member old = members_[e.index()];
-  if (old.group == group) return;
+  if (old.group == id) return;
+  mark(old.group);
   Group& from = advanced(old.group, now);
   const Int128 work = remove_end(from, old.position).clock - from.clock;
-  insert(e, group, work, now);
+  insert(e, id, work, now);
 }
 
-void GroupClocks::set_rate(LinkId group, std::int64_t level, Instant now) {
-  Group& g = advanced(group, now);
+void GroupClocks::set_rate(LinkId id, std::int64_t level, Instant now) {
+  Group& g = advanced(id, now);
   g.rate = level;
-  schedule(group, g, first_end_ps(g));
+  g.is_stale = false;
+  schedule(id, g, first_end_ps(g));
 }
 
 Instant GroupClocks::next() const {
@@ -175,13 +189,16 @@ void GroupClocks::sift_wakeup(std::uint32_t slot, const Wakeup& w) {
     return a.ps != b.ps ? a.ps < b.ps : a.group < b.group;
   };
   const auto size = static_cast<std::uint32_t>(schedule_.size());
-  while (slot > 0 && earlier(w, schedule_[(slot - 1) / 2])) {
-    place_wakeup(slot, schedule_[(slot - 1) / 2]);
-    slot = (slot - 1) / 2;
+  while (slot > 0 && earlier(w, schedule_[(slot - 1) / 4])) {
+    place_wakeup(slot, schedule_[(slot - 1) / 4]);
+    slot = (slot - 1) / 4;
   }
-  while (2 * slot + 1 < size) {
-    std::uint32_t child = 2 * slot + 1;
-    if (child + 1 < size && earlier(schedule_[child + 1], schedule_[child])) ++child;
+  while (4 * slot + 1 < size) {
+    std::uint32_t child = 4 * slot + 1;
+    const std::uint32_t end = std::min(child + 4, size);
+    for (std::uint32_t c = child + 1; c < end; ++c) {
+      if (earlier(schedule_[c], schedule_[child])) child = c;
+    }
     if (!earlier(schedule_[child], w)) break;
     place_wakeup(slot, schedule_[child]);
     slot = child;

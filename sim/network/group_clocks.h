@@ -25,13 +25,22 @@ class GroupClocks {
   // PRE: bytes >= 0, weight > 0.
   [[nodiscard]] static Int128 work_of(std::int64_t bytes, std::int64_t weight);
 
-  // The entity begins in `group` with `work` to do. The group must be given its rate before time passes.
+  explicit GroupClocks(std::size_t groups) : groups_(groups) {}
+
+  // The entity begins in `group` with `work` to do. insert(), move() and mark() make groups stale; they must be refreshed
+  // before time passes.
   void insert(EntityId e, LinkId group, Int128 work, Instant now);
   void move(EntityId e, LinkId group, Instant now);
   [[nodiscard]] bool contains(EntityId e) const { return e.index() < members_.size() && !members_[e.index()].group.is_none(); }
   [[nodiscard]] LinkId group_of(EntityId e) const { return members_[e.index()].group; }
-  // From now on the clock of the group advances by `level` a picosecond. Call also after its members changed.
-  void set_rate(LinkId group, std::int64_t level, Instant now);
+  // The level of the group has changed.
+  void mark(LinkId group);
+  // From now on the clocks of stale groups advance by level_of(group) a picosecond.
+  template <class LevelOf>
+  void refresh(Instant now, const LevelOf& level_of) {
+    for (const LinkId g : stale_) set_rate(g, level_of(g), now);
+    stale_.clear();
+  }
 
   // The earliest end among all members, never() when there is none within the range of time.
   [[nodiscard]] Instant next() const;
@@ -59,6 +68,7 @@ class GroupClocks {
     std::int64_t rate = 0;
     std::vector<Target> ends;        // min-heap by clock
     std::uint32_t slot = kUnscheduled;  // in schedule_
+    bool is_stale = false;
   };
   struct Member {
     LinkId group;                // none: not in flight
@@ -69,7 +79,9 @@ class GroupClocks {
     LinkId group;
   };
 
-  Group& advanced(LinkId group, Instant now);
+  Group& group(LinkId id);
+  Group& advanced(LinkId id, Instant now);
+  void set_rate(LinkId id, std::int64_t level, Instant now);
   void push_end(Group& g, LinkId id, Target t);
   Target remove_end(Group& g, std::uint32_t position);
   void place_end(Group& g, std::uint32_t position, const Target& t);
@@ -82,7 +94,8 @@ class GroupClocks {
 
   std::vector<Group> groups_;      // by link
   std::vector<Member> members_;    // by entity
-  std::vector<Wakeup> schedule_;   // min-heap by (ps, group)
+  std::vector<Wakeup> schedule_;   // min-heap by (ps, group), four children a node
+  std::vector<LinkId> stale_;
 };
 
 }  // namespace lockstep

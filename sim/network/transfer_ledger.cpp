@@ -36,7 +36,7 @@ TransferId TransferLedger::open(const TransferSpec& spec) {
 Completion TransferLedger::close(TransferId id) {
   const TransferSpec& spec = specs_[id.index()];
   for (const LinkShare& s : spec.shares) {
-    std::int64_t& total = bytes_[s.link.index()];
+    std::int64_t& total = meters_[s.link.index()].bytes;
     total = checked_add(total, bytes_on_link(s.coefficient, spec.weight, spec.bytes));
   }
   const std::int64_t bytes = spec.members * spec.bytes;

@@ -163,6 +163,7 @@ class Runtime final : private OpSink {
     result_.fingerprint += hash_words({static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(st.completed),
                                        static_cast<std::uint64_t>(op.bytes), static_cast<std::uint64_t>(now_.picos())});
     ++result_.events;
+    end_ = now_;
     st.queue.pop();
     st.is_busy = false;
     ++st.completed;
@@ -337,10 +338,10 @@ class Runtime final : private OpSink {
   void finish() {
     throw_if_stalled(ranks_, in_.network.in_flight(), in_.network.describe_pending());
     in_.network.finish(now_);
-    result_.step_time = now_ - Instant();
+    result_.step_time = end_ - Instant();
     std::array<Int128, kTimeClassCount> sum = {};
     for (RankState& rank : ranks_) {
-      rank.account(now_);
+      rank.account(end_);
       for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += rank.spent_ps[c];
     }
     for (std::size_t c = 0; c < kTimeClassCount; ++c) {
@@ -355,6 +356,7 @@ class Runtime final : private OpSink {
   EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
   Instant now_;
+  Instant end_;  // of the last operation; outdated kernel ends may be due later
   std::uint64_t steps_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;

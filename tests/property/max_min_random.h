@@ -9,7 +9,7 @@
 
 #include "topology/routing/router.h"
 
-namespace lockstep::testing {
+namespace lockstep::test {
 
 // Capacities a solver meets: dead links, a few units, thirds and sevenths of round rates, up to 800 Gbit/s.
 inline rc::Gen<std::int64_t> any_capacity() {
@@ -38,4 +38,4 @@ inline std::vector<LinkShare> random_shares(std::size_t links, std::size_t most)
   return shares;
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::test

@@ -13,7 +13,7 @@
 
 #include "topology/routing/router.h"
 
-namespace lockstep::testing {
+namespace lockstep::test {
 
 class BenchFabric {
  public:
@@ -107,4 +107,4 @@ inline std::vector<BenchFlow> all_to_all_distinct_flows(int hosts) {  // W3H
   return with_distinct_sizes(all_to_all_flows(hosts), 500'000, 1'000'001);
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::test

@@ -7,7 +7,7 @@
 
 #include "workloads/program.h"
 
-namespace lockstep::testing {
+namespace lockstep::test {
 
 class ScriptProgram final : public Program {
  public:
@@ -64,4 +64,4 @@ class ScriptProgram final : public Program {
   KernelTable table_;
 };
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::test

@@ -4,7 +4,7 @@
 
 #include "topology/builder.h"
 
-namespace lockstep::testing {
+namespace lockstep::test {
 
 inline const Wire kUnitWire = Wire::pure(Rate::gbps(100), Duration::micros(1));
 
@@ -57,4 +57,4 @@ inline std::vector<std::string> path_names(const Network& net, const Hop& h, std
   return names;
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::test

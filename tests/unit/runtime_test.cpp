@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-using testing::ScriptProgram;
+using test::ScriptProgram;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr double kPort = 100e9;  // NVLink port, byte/s

@@ -54,7 +54,9 @@ std::optional<Document> open_network(const Node& node, ReadContext& context, con
   std::optional<Document> document =
       context.library()->open("network", name->preset, node.position(), path, context.diagnostics());
   if (!document) return std::nullopt;
-  const std::string origin = fmt::format("network {}", node.text());
+  // NICs and rate were written where the name was.
+  const Position at = node.position();
+  const std::string origin = at.line > 0 ? fmt::format("{}:{}:{}", at.file, at.line, at.column) : at.file;
   if (!document->assign("name", node.text(), origin, context.diagnostics(), true) ||
       !document->assign("nics_per_node", name->nics, origin, context.diagnostics()) ||
       !document->assign("nic_rate", name->rate, origin, context.diagnostics())) {

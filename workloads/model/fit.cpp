@@ -50,8 +50,7 @@ std::vector<Change> changes_of(const JobSpec& job) {
 bool fits(JobSpec job, std::int64_t gpus, std::int64_t capacity) {
   job.dp = AutoCount();
   if (job.global_batch) job.gradient_accumulation.reset();
-  Diagnostics ignored;
-  const auto plan = resolve_plan(job, gpus, [](std::string_view) { return Position{}; }, ignored);
+  const std::optional<TrainingPlan> plan = resolve_plan(job, gpus, ReportFault());
   return plan && peak_memory(*plan).total() <= capacity;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/read_context.h"
 #include "base/wide.h"
 
 namespace lockstep {
@@ -19,11 +18,9 @@ std::int64_t largest_power_of_two(std::int64_t n, std::int64_t limit) {
   return p;
 }
 
-using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;
-
 class Resolver {
  public:
-  Resolver(const JobSpec& job, std::int64_t gpus, ReportFault report) : job_(job), gpus_(gpus), report_(std::move(report)) {
+  Resolver(const JobSpec& job, std::int64_t gpus, const ReportFault& report) : job_(job), gpus_(gpus), report_(report) {
     plan_.job = job;
   }
 
@@ -45,7 +42,7 @@ class Resolver {
  private:
   void fail(std::string_view key, std::string message, std::string hint) {
     has_failed_ = true;
-    report_(key, std::move(message), std::move(hint));
+    if (report_) report_(key, std::move(message), std::move(hint));
   }
 
   void check_divides(std::string_view what, std::int64_t count) {
@@ -218,25 +215,22 @@ class Resolver {
 
   const JobSpec& job_;
   std::int64_t gpus_;
-  ReportFault report_;
+  const ReportFault& report_;
   TrainingPlan plan_;
   bool has_failed_ = false;
 };
 
 }  // namespace
 
-std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
-                                         Diagnostics& diagnostics) {
-  return Resolver(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
-           diagnostics.error(position_of(key), std::string(key), std::move(message), std::move(hint));
-         }).resolve();
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report) {
+  return Resolver(job, gpus, report).resolve();
 }
 
-std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, ReadContext& context,
-                                         const std::string& path) {
-  return Resolver(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
-           context.error(join_path(path, key), std::move(message), std::move(hint));
-         }).resolve();
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
+                                         Diagnostics& diagnostics) {
+  return resolve_plan(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
+    diagnostics.error(position_of(key), std::string(key), std::move(message), std::move(hint));
+  });
 }
 
 std::vector<EndpointId> place_ranks(const TrainingPlan& plan) {

@@ -17,8 +17,6 @@
 
 namespace lockstep {
 
-class ReadContext;
-
 struct TrainingPlan {
   JobSpec job;
   ParallelLayout layout{ParallelLayout::Sizes{}};
@@ -50,15 +48,15 @@ struct TrainingPlan {
 // PRE: 1 <= stages <= layers.
 [[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
 
-// Where a key of the job was written, for messages: PositionOf("tp").
-using PositionOf = std::function<Position(std::string_view key)>;
+// Told of every fault: the key of the job it belongs to, what is wrong, what to do.
+using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;
 
-// Checks the job against `gpus` GPUs. Adds every fault found to `diagnostics` and returns nothing if there was one.
+// Checks the job against `gpus` GPUs. Reports every fault found and returns nothing if there was one.
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report);
+// The same with faults as diagnostics; position_of("tp") is where that key was written.
+using PositionOf = std::function<Position(std::string_view key)>;
 [[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
                                                        Diagnostics& diagnostics);
-// The same for a job that was read at `path` of a document.
-[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, ReadContext& context,
-                                                       const std::string& path);
 
 // Where each rank runs: as the job says, or packed, rank i on endpoint i.
 [[nodiscard]] std::vector<EndpointId> place_ranks(const TrainingPlan& plan);

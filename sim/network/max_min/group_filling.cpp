@@ -9,10 +9,7 @@ void GroupFilling::run(SolverState& s) {
   open_groups(s, lowest_changed_level(s));
   heap_.clear();
   for (const LinkId l : s.used) {
-    LinkState& link = s.link(l);
-    link.open = link.set_coefficients;
-    link.residual = link.capacity - (link.load - link.set_load);
-    if (link.open > 0) heap_.add(l, s.fill_level(l));
+    if (s.link(l).open > 0) heap_.add(l, s.fill_level(l));
   }
   heap_.build();
   const auto level_of = [&s](LinkId l) { return s.fill_level(l); };
@@ -33,16 +30,16 @@ std::int64_t GroupFilling::lowest_changed_level(SolverState& s) {
   for (const LinkId l : s.touched) {
     const LinkState& link = s.use(l);
     shares_.clear();
-    for (CellId c = s.table.row(l); !c.is_none(); c = s.table.cell(c).row_next) {
+    for (CellId c = s.link(l).row; !c.is_none(); c = s.table.cell(c).row_next) {
       const Cell& cell = s.table.cell(c);
       shares_.push_back({s.link(cell.group).level, cell.coefficient});
     }
-    if (link.set_coefficients > 0) shares_.push_back({kNoLevel, link.set_coefficients});
+    if (link.open > 0) shares_.push_back({kNoLevel, link.open});
     const std::int64_t level = link_level(link.capacity, shares_);
     for (const LevelShare& x : shares_) {
       if (x.level > level) lowest = std::min(lowest, level);
     }
-    if (!s.table.column(l).is_none() && link.level != level) lowest = std::min({lowest, level, link.level});
+    if (!link.column.empty() && link.level != level) lowest = std::min({lowest, level, link.level});
   }
   return lowest;
 }
@@ -52,11 +49,10 @@ void GroupFilling::open_groups(SolverState& s, std::int64_t from) {
     const std::int64_t level = s.link(g).level;
     if (level < from) continue;
     s.use(g).group_open = true;
-    for (CellId c = s.table.column(g); !c.is_none(); c = s.table.cell(c).column_next) {
-      const Cell& cell = s.table.cell(c);
+    for (const ColumnEntry& cell : s.link(g).column) {
       LinkState& link = s.use(cell.link);
-      link.set_coefficients += cell.coefficient;
-      link.set_load += cell.coefficient * level;
+      link.open += cell.coefficient;
+      link.residual += cell.coefficient * level;
     }
   }
 }
@@ -68,15 +64,18 @@ void GroupFilling::open_fresh(SolverState& s) {
       LinkState& link = s.use(i.link);
       i.next_in_set = link.set_first;
       link.set_first = s.table.id_of(i);
-      link.set_coefficients += i.coefficient;
+      link.open += i.coefficient;
     }
   }
 }
 
 // Everything open on link b joins its group, except members of groups frozen in this very round, which are equals.
 void GroupFilling::claim_members(SolverState& s, LinkId b) {
+  // Usually nobody but its own members is open on the link.
+  const bool own_open = s.link(b).group_open;
+  if (own_open && s.link(b).open == s.table.own_coefficient(b)) return;
   claimed_.clear();
-  for (CellId c = s.table.row(b); !c.is_none(); c = s.table.cell(c).row_next) {
+  for (CellId c = s.link(b).row; !c.is_none(); c = s.table.cell(c).row_next) {
     const LinkState& group = s.link(s.table.cell(c).group);
     if (group.stamp == s.stamp && group.group_open && group.frozen_at == kNoLevel) claimed_.push_back(c);
   }
@@ -99,8 +98,7 @@ void GroupFilling::claim_members(SolverState& s, LinkId b) {
 
 void GroupFilling::freeze_column(SolverState& s, LinkId b, std::int64_t level) {
   if (s.link(b).level != level) s.set_level(b, level);
-  for (CellId c = s.table.column(b); !c.is_none(); c = s.table.cell(c).column_next) {
-    const Cell& cell = s.table.cell(c);
+  for (const ColumnEntry& cell : s.link(b).column) {
     LinkState& link = s.link(cell.link);
     link.residual -= cell.coefficient * level;
     link.open -= cell.coefficient;

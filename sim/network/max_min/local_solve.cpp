@@ -47,16 +47,15 @@ void LocalSolve::collect_unsettled(SolverState& s, bool filled) {
 
 void LocalSolve::inspect(SolverState& s, LinkId l, bool filled) {
   const LinkState& link = s.link(l);
-  const std::int64_t coefficients = s.table.coefficients(l);
-  if (coefficients == link.set_coefficients) return;  // nobody outside F
+  if (link.coefficients == link.set_coefficients) return;  // nobody outside F
 
   const bool levels_known = filled || link.set_coefficients == 0;
   const std::int64_t left = filled ? link.residual : link.capacity - link.load;
   std::int64_t level = kNoLevel;
   bool any_above = false;
-  if (!levels_known || left < coefficients) {
+  if (!levels_known || left < link.coefficients) {
     shares_.clear();
-    for (CellId c = s.table.row(l); !c.is_none(); c = s.table.cell(c).row_next) {
+    for (CellId c = s.link(l).row; !c.is_none(); c = s.table.cell(c).row_next) {
       const Cell& cell = s.table.cell(c);
       if (cell.coefficient > cell.in_set) {
         shares_.push_back({s.link(cell.group).level, cell.coefficient - cell.in_set});
@@ -71,7 +70,7 @@ void LocalSolve::inspect(SolverState& s, LinkId l, bool filled) {
     work_ += static_cast<std::int64_t>(shares_.size());
   }
 
-  for (CellId c = s.table.row(l); !c.is_none(); c = s.table.cell(c).row_next) {
+  for (CellId c = s.link(l).row; !c.is_none(); c = s.table.cell(c).row_next) {
     const Cell& cell = s.table.cell(c);
     if (cell.coefficient == cell.in_set) continue;
     const std::int64_t own = s.link(cell.group).level;

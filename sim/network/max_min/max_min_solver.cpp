@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kFreeWork = 256;
 // A global fill visits each open cell a few times; an attempt that has visited a quarter of the cells has lost.
 constexpr std::int64_t kCellsPerWork = 4;
+// New entities cost about this much a share either way.
+constexpr std::int64_t kWorkPerFreshShare = 4;
 // In dense traffic local attempts are tried again after at most this many global fills.
 constexpr std::int64_t kLongestPause = 64;
 
@@ -19,16 +21,14 @@ MaxMinSolver::MaxMinSolver(std::span<const Rate> capacities, Strategy strategy, 
     : state_(capacities.size()), strategy_(strategy), audit_(audit) {
   for (std::size_t l = 0; l < capacities.size(); ++l) {
     LOCKSTEP_CHECK(capacities[l].units() >= 0, "link {} has a negative capacity", l);
-    state_.links[l].capacity = capacities[l].units();
+    state_.link(LinkId::from_index(l)).capacity = capacities[l].units();
   }
 }
 
 LinkId MaxMinSolver::add_private_link(std::int64_t capacity) {
   LOCKSTEP_CHECK(capacity >= 0, "a rate cap of {} units", capacity);
   if (free_private_links_.empty()) {
-    free_private_links_.push_back(LinkId::from_index(state_.links.size()));
-    state_.links.emplace_back();
-    state_.table.grow_links(state_.links.size());
+    free_private_links_.push_back(state_.table.add_link());
   }
   const LinkId link = free_private_links_.back();
   free_private_links_.pop_back();
@@ -37,7 +37,7 @@ LinkId MaxMinSolver::add_private_link(std::int64_t capacity) {
 }
 
 void MaxMinSolver::release_private_link(LinkId link) {
-  LOCKSTEP_CHECK(state_.table.coefficients(link) == 0, "private link {} is in use", link.value());
+  LOCKSTEP_CHECK(state_.link(link).coefficients == 0, "private link {} is in use", link.value());
   free_private_links_.push_back(link);
 }
 
@@ -46,6 +46,7 @@ EntityId MaxMinSolver::add(std::span<const LinkShare> shares, LinkShare extra) {
   LOCKSTEP_CHECK(state_.table.entity(e).count > 0, "an entity without links has no level");
   for (const Incidence& i : state_.table.incidences(e)) state_.touch(i.link);
   state_.fresh.push_back(e);
+  fresh_shares_ += state_.table.entity(e).count;
   return e;
 }
 
@@ -74,6 +75,7 @@ void MaxMinSolver::solve() {
     global_.run(state_);
   }
   state_.fresh.clear();
+  fresh_shares_ = 0;
   if (audit_ == AuditScope::kEverything) {
     audit_everything();
   } else {
@@ -87,7 +89,8 @@ bool MaxMinSolver::solve_locally() {
   std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   if (strategy_ == Strategy::kGlobal) return false;
   if (strategy_ == Strategy::kAuto) {
-    budget = kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork;
+    budget = kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork +
+             kWorkPerFreshShare * fresh_shares_;
     if (pause_ > 0) {
       --pause_;
       return false;
@@ -110,14 +113,12 @@ void MaxMinSolver::clear_changes() {
 }
 
 void MaxMinSolver::audit_everything() const {
-  for (std::size_t l = 0; l < state_.links.size(); ++l) audit_link(state_, LinkId::from_index(l));
+  for (std::size_t l = 0; l < state_.table.link_count(); ++l) audit_link(state_, LinkId::from_index(l));
 }
 
 void MaxMinSolver::inject_excess(LinkId link) {
   state_.link(link).level += 1;
-  for (CellId c = state_.table.column(link); !c.is_none(); c = state_.table.cell(c).column_next) {
-    state_.link(state_.table.cell(c).link).load += state_.table.cell(c).coefficient;
-  }
+  for (const ColumnEntry& cell : state_.link(link).column) state_.link(cell.link).load += cell.coefficient;
   audit_link(state_, link);
 }
 

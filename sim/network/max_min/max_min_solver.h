@@ -60,7 +60,7 @@ class MaxMinSolver {
   [[nodiscard]] std::int64_t load(LinkId l) const { return state_.link(l).load; }
   [[nodiscard]] std::int64_t capacity(LinkId l) const { return state_.link(l).capacity; }
   [[nodiscard]] std::span<const Incidence> incidences(EntityId e) const { return state_.table.incidences(e); }
-  [[nodiscard]] std::size_t link_count() const { return state_.links.size(); }
+  [[nodiscard]] std::size_t link_count() const { return state_.table.link_count(); }
   [[nodiscard]] std::size_t entity_count() const { return state_.table.entity_count(); }
   [[nodiscard]] const SolveCounts& counts() const { return counts_; }
 
@@ -84,6 +84,7 @@ class MaxMinSolver {
   LocalSolve local_;
   GroupFilling global_;
   std::vector<LinkId> free_private_links_;
+  std::int64_t fresh_shares_ = 0;
   std::int64_t pause_ = 0;       // solves to go before the next local attempt
   std::int64_t next_pause_ = 1;  // doubled by every failed attempt
   SolveCounts counts_;

@@ -8,8 +8,9 @@ std::uint64_t pair_key(LinkId link, LinkId group) { return (std::uint64_t{link.v
 
 }  // namespace
 
-void ShareTable::grow_links(std::size_t count) {
-  if (count > rows_.size()) rows_.resize(count);
+LinkId ShareTable::add_link() {
+  links_.emplace_back();
+  return LinkId::from_index(links_.size() - 1);
 }
 
 IncidenceId ShareTable::take_block(std::uint32_t length) {
@@ -44,8 +45,8 @@ EntityId ShareTable::add(std::span<const LinkShare> shares, LinkShare extra) {
   Incidence* slot = incidences_.data() + e.first.index();
   const auto put = [&](const LinkShare& s) {
     LOCKSTEP_CHECK(s.coefficient > 0, "coefficient {} on link {}", s.coefficient, s.link.value());
-    Row& row = rows_[s.link.index()];
-    row.coefficients = checked_add(row.coefficients, s.coefficient);
+    LinkState& l = link(s.link);
+    l.coefficients = checked_add(l.coefficients, s.coefficient);
     *slot = Incidence{};
     slot->coefficient = s.coefficient;
     slot->entity = id;
@@ -59,9 +60,8 @@ EntityId ShareTable::add(std::span<const LinkShare> shares, LinkShare extra) {
 }
 
 void ShareTable::attach(EntityId id, LinkId group) {
-  Entity& e = entities_[id.index()];
-  e.group = group;
-  for (Incidence& i : incidences(id)) join(i, find_or_make_cell(i.link, group));
+  entities_[id.index()].group = group;
+  for (Incidence& i : incidences(id)) join(i, group);
 }
 
 void ShareTable::move(EntityId id, LinkId group) {
@@ -70,14 +70,14 @@ void ShareTable::move(EntityId id, LinkId group) {
   e.group = group;
   for (Incidence& i : incidences(id)) {
     leave(i);
-    join(i, find_or_make_cell(i.link, group));
+    join(i, group);
   }
 }
 
 void ShareTable::erase(EntityId id) {
-  Entity& e = entities_[id.index()];
+  const Entity& e = entities_[id.index()];
   for (Incidence& i : incidences(id)) {
-    rows_[i.link.index()].coefficients -= i.coefficient;
+    link(i.link).coefficients -= i.coefficient;
     if (!i.cell.is_none()) leave(i);
   }
   free_blocks_[e.count].push_back(e.first);
@@ -85,13 +85,18 @@ void ShareTable::erase(EntityId id) {
   --live_entities_;
 }
 
-CellId ShareTable::find_or_make_cell(LinkId link, LinkId group) {
-  Row& row = rows_[link.index()];
-  if (!row.row.is_none()) {
-    if (cells_[row.row.index()].group == group) return row.row;
-    const std::uint32_t found = index_.find(pair_key(link, group));
-    if (found != FlatIndex::kAbsent) return CellId(found);
+CellId ShareTable::find_cell(LinkId l, LinkId group) const {
+  if (link(l).row_is_indexed) {
+    const std::uint32_t found = index_.find(pair_key(l, group));
+    return found == FlatIndex::kAbsent ? CellId::none() : CellId(found);
   }
+  for (CellId c = link(l).row; !c.is_none(); c = cell(c).row_next) {
+    if (cell(c).group == group) return c;
+  }
+  return CellId::none();
+}
+
+CellId ShareTable::make_cell(LinkId l, LinkId group) {
   CellId id;
   if (free_cells_.empty()) {
     id = CellId::from_index(cells_.size());
@@ -100,72 +105,92 @@ CellId ShareTable::find_or_make_cell(LinkId link, LinkId group) {
     id = free_cells_.back();
     free_cells_.pop_back();
   }
-  Row& column = rows_[group.index()];
-  if (column.column.is_none()) {
-    column.group_position = static_cast<std::uint32_t>(groups_.size());
-    groups_.push_back(group);
-  }
+  LinkState& row = link(l);
+  LinkState& owner = link(group);
   Cell& c = cells_[id.index()];
   c = Cell{};
-  c.link = link;
+  c.link = l;
   c.group = group;
   c.row_next = row.row;
-  if (!row.row.is_none()) cells_[row.row.index()].row_previous = id;
+  if (!row.row.is_none()) cell(row.row).row_previous = id;
   row.row = id;
-  c.column_next = column.column;
-  if (!column.column.is_none()) cells_[column.column.index()].column_previous = id;
-  column.column = id;
-  index_.insert(pair_key(link, group), id.value());
+  if (l == group) row.own = id;
+  if (owner.column.empty()) {
+    owner.group_position = static_cast<std::uint32_t>(groups_.size());
+    groups_.push_back(group);
+  }
+  c.column_position = static_cast<std::uint32_t>(owner.column.size());
+  owner.column.push_back({0, l, id});
   ++live_cells_;
+  ++row.row_length;
+  if (row.row_is_indexed) {
+    index_.insert(pair_key(l, group), id.value());
+  } else if (row.row_length > kLongestSearchedRow) {
+    index_row(l);
+  }
   return id;
 }
 
+void ShareTable::index_row(LinkId l) {
+  link(l).row_is_indexed = true;
+  for (CellId c = link(l).row; !c.is_none(); c = cell(c).row_next) index_.insert(pair_key(l, cell(c).group), c.value());
+}
+
 void ShareTable::drop_cell(CellId id) {
-  const Cell& c = cells_[id.index()];
-  index_.erase(pair_key(c.link, c.group));
+  const Cell& c = cell(id);
+  LinkState& row = link(c.link);
+  if (row.row_is_indexed) index_.erase(pair_key(c.link, c.group));
   if (c.row_previous.is_none()) {
-    rows_[c.link.index()].row = c.row_next;
+    row.row = c.row_next;
   } else {
-    cells_[c.row_previous.index()].row_next = c.row_next;
+    cell(c.row_previous).row_next = c.row_next;
   }
-  if (!c.row_next.is_none()) cells_[c.row_next.index()].row_previous = c.row_previous;
-  Row& column = rows_[c.group.index()];
-  if (c.column_previous.is_none()) {
-    column.column = c.column_next;
-  } else {
-    cells_[c.column_previous.index()].column_next = c.column_next;
-  }
-  if (!c.column_next.is_none()) cells_[c.column_next.index()].column_previous = c.column_previous;
-  if (column.column.is_none()) {
-    const LinkId last = groups_.back();
-    groups_[column.group_position] = last;
-    rows_[last.index()].group_position = column.group_position;
+  if (!c.row_next.is_none()) cell(c.row_next).row_previous = c.row_previous;
+  if (c.link == c.group) row.own = CellId::none();
+  if (--row.row_length == 0) row.row_is_indexed = false;
+
+  LinkState& owner = link(c.group);
+  const ColumnEntry last = owner.column.back();
+  owner.column[c.column_position] = last;
+  cell(last.cell).column_position = c.column_position;
+  owner.column.pop_back();
+  if (owner.column.empty()) {
+    const LinkId last_group = groups_.back();
+    groups_[owner.group_position] = last_group;
+    link(last_group).group_position = owner.group_position;
     groups_.pop_back();
   }
   free_cells_.push_back(id);
   --live_cells_;
 }
 
-void ShareTable::join(Incidence& i, CellId id) {
-  Cell& c = cells_[id.index()];
+void ShareTable::add_to_cell(Cell& c, std::int64_t coefficient) {
+  c.coefficient += coefficient;
+  link(c.group).column[c.column_position].coefficient = c.coefficient;
+}
+
+void ShareTable::join(Incidence& i, LinkId group) {
+  CellId id = find_cell(i.link, group);
+  if (id.is_none()) id = make_cell(i.link, group);
+  Cell& c = cell(id);
   const IncidenceId self = id_of(i);
   i.cell = id;
   i.previous = IncidenceId::none();
   i.next = c.first;
-  if (!c.first.is_none()) incidences_[c.first.index()].previous = self;
+  if (!c.first.is_none()) incidence(c.first).previous = self;
   c.first = self;
-  c.coefficient += i.coefficient;
+  add_to_cell(c, i.coefficient);
 }
 
 void ShareTable::leave(Incidence& i) {
-  Cell& c = cells_[i.cell.index()];
-  c.coefficient -= i.coefficient;
+  Cell& c = cell(i.cell);
+  add_to_cell(c, -i.coefficient);
   if (i.previous.is_none()) {
     c.first = i.next;
   } else {
-    incidences_[i.previous.index()].next = i.next;
+    incidence(i.previous).next = i.next;
   }
-  if (!i.next.is_none()) incidences_[i.next.index()].previous = i.previous;
+  if (!i.next.is_none()) incidence(i.next).previous = i.previous;
   if (c.first.is_none()) drop_cell(i.cell);
   i.cell = CellId::none();
 }

@@ -6,32 +6,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/network/max_min/link_level.h"
 #include "sim/network/max_min/share_table.h"
 
 namespace lockstep::max_min {
 
-struct LinkState {
-  std::int64_t capacity = 0;
-  std::int64_t load = 0;   // sum of coefficient x level over the attached entities
-  std::int64_t level = 0;  // of the group of this link; meaningless while the group is empty
-  // Scratch, valid while stamp is that of the current solve.
-  std::uint64_t stamp = 0;
-  std::int64_t residual = 0;           // capacity not yet given away
-  std::int64_t open = 0;               // coefficients not yet frozen
-  std::int64_t frozen_at = kNoLevel;   // the level at which this solve froze the link
-  std::int64_t set_load = 0;           // load before the solve of what is being re-solved
-  std::int64_t set_coefficients = 0;   // coefficients of what is being re-solved
-  IncidenceId set_first;               // single entities being re-solved
-  bool group_open = false;             // group filling: the group is being re-solved
-  bool touched = false;                // an entity came or went, or the capacity changed, since the last solve
-};
-
 struct SolverState {
-  explicit SolverState(std::size_t link_count) : table(link_count), links(link_count) {}
+  explicit SolverState(std::size_t link_count) : table(link_count) {}
 
-  [[nodiscard]] LinkState& link(LinkId l) { return links[l.index()]; }
-  [[nodiscard]] const LinkState& link(LinkId l) const { return links[l.index()]; }
+  [[nodiscard]] LinkState& link(LinkId l) { return table.link(l); }
+  [[nodiscard]] const LinkState& link(LinkId l) const { return table.link(l); }
   [[nodiscard]] bool is_in_set(const Entity& e) const { return e.stamp == stamp; }
 
   void touch(LinkId l) {
@@ -51,7 +34,8 @@ struct SolverState {
     LinkState& s = link(l);
     if (s.stamp != stamp) {
       s.stamp = stamp;
-      s.residual = s.open = s.set_load = s.set_coefficients = 0;
+      s.residual = s.capacity - s.load;
+      s.open = s.set_load = s.set_coefficients = 0;
       s.frozen_at = kNoLevel;
       s.set_first = IncidenceId::none();
       s.group_open = false;
@@ -79,7 +63,6 @@ struct SolverState {
   }
 
   ShareTable table;
-  std::vector<LinkState> links;
   std::vector<LinkId> touched;
   std::vector<EntityId> fresh;  // added since the last solve: unattached
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/support/topology_fixtures.h"
+#include "topology/graph_analysis.h"
+#include "topology/routing/router.h"
+
+namespace lockstep {
+namespace {
+
+int between(int low, int high) { return *rc::gen::inRange(low, high + 1); }
+
+Network random_network() {
+  NetworkPlan plan;
+  plan.nodes = static_cast<std::uint32_t>(between(2, 24));
+  if (between(0, 1) == 1) {
+    plan.server = NvSwitchServer({.gpus = between(1, 8),
+                                  .nics = between(1, 9),
+                                  .nvlink = test::kUnitWire,
+                                  .gpu_pcie = test::kUnitWire,
+                                  .nic_pcie = test::kUnitWire});
+  }
+  plan.fabric = {.nodes_per_leaf = between(1, 5),
+                 .leaves_per_pod = between(0, 3),
+                 .spines = between(1, 5),
+                 .cores_per_spine = between(1, 4),
+                 .leaf_spine_cables = between(1, 3),
+                 .spine_core_cables = between(1, 3),
+                 .host = test::kUnitWire,
+                 .leaf_spine = test::kUnitWire,
+                 .spine_core = test::kUnitWire};
+  return NetworkBuilder(plan).build();
+}
+
+Hop random_hop(const Network& net) {
+  const int endpoints = static_cast<int>(net.endpoint_count());
+  const int from = between(0, endpoints - 1);
+  const int to = (from + between(1, endpoints - 1)) % endpoints;
+  Hop h = test::hop(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+  if (net.nics_per_node() > 0) {
+    h.from_nic = between(Hop::kNearestNic, net.nics_per_node() - 1);
+    h.to_nic = between(Hop::kNearestNic, net.nics_per_node() - 1);
+  }
+  return h;
+}
+
+// Consecutive links join, the first leaves the source and the last reaches the destination, no device is met twice; all paths of
+// a pair are different and equally long.
+RC_GTEST_PROP(TopologyProperty, EveryPathLeadsFromSourceToDestination, ()) {
+  const Network net = random_network();
+  const Hop h = random_hop(net);
+  std::set<std::vector<LinkId>> distinct;
+  const std::int64_t paths = net.path_count(h);
+  RC_ASSERT(paths > 0);
+  RC_ASSERT(net.max_path_count() % paths == 0);
+  for (std::int64_t i = 0; i < paths; ++i) {
+    std::vector<LinkId> links;
+    net.append_path(h, i, links);
+    std::set<DeviceId> met{net.device_of(h.from)};
+    DeviceId at = net.device_of(h.from);
+    for (const LinkId l : links) {
+      RC_ASSERT(net.link(l).from == at);
+      at = net.link(l).to;
+      RC_ASSERT(met.insert(at).second);
+    }
+    RC_ASSERT(at == net.device_of(h.to));
+    distinct.insert(links);
+  }
+  RC_ASSERT(distinct.size() == static_cast<std::size_t>(paths));
+  RC_ASSERT(distinct.begin()->size() == distinct.rbegin()->size());
+}
+
+// A sprayed transfer is a flow in the graph: W leaves the source, W reaches the destination, and what enters any other device leaves it.
+RC_GTEST_PROP(TopologyProperty, SprayIsConservedAtEveryDevice, ()) {
+  const Network net = random_network();
+  const Router router(net, RoutingPolicy::kSpray, 0);
+  const Hop h = random_hop(net);
+  Route route;
+  router.add(h, 0, route);
+  Router::finish(route);
+  std::map<DeviceId, std::int64_t> balance;
+  for (const LinkShare& s : route.shares) {
+    RC_ASSERT(s.coefficient > 0);
+    balance[net.link(s.link).from] -= s.coefficient;
+    balance[net.link(s.link).to] += s.coefficient;
+  }
+  for (const auto& [device, sum] : balance) {
+    const std::int64_t expected = device == net.device_of(h.from) ? -router.weight()
+                                  : device == net.device_of(h.to) ? router.weight()
+                                                                  : 0;
+    RC_ASSERT(sum == expected);
+  }
+}
+
+// The same shares come from adding up all equal-cost paths, each with weight 1, times W / paths.
+RC_GTEST_PROP(TopologyProperty, SprayIsTheSumOfItsPaths, ()) {
+  const Network net = random_network();
+  const Router spray(net, RoutingPolicy::kSpray, 0);
+  const Router single(net, RoutingPolicy::kStatic, 0);
+  const Hop h = random_hop(net);
+  Route expected;
+  for (std::int64_t i = 0; i < net.path_count(h); ++i) single.add_on_path(h, i, expected);
+  Router::finish(expected);
+  for (LinkShare& s : expected.shares) s.coefficient *= spray.weight() / net.path_count(h);
+  Route route;
+  spray.add(h, 0, route);
+  Router::finish(route);
+  RC_ASSERT(route.shares == expected.shares);
+  RC_ASSERT(route.latency == expected.latency);
+}
+
+// Whatever the policy picks is one of the equal-cost paths.
+RC_GTEST_PROP(TopologyProperty, EveryPolicyPicksAnEqualCostPath, ()) {
+  const Network net = random_network();
+  const auto policy = *rc::gen::element(RoutingPolicy::kEcmp, RoutingPolicy::kStatic);
+  const Router router(net, policy, *rc::gen::arbitrary<std::uint64_t>());
+  const Hop h = random_hop(net);
+  Route route;
+  router.add(h, *rc::gen::arbitrary<std::uint64_t>(), route);
+  Router::finish(route);
+  bool is_found = false;
+  for (std::int64_t i = 0; i < net.path_count(h) && !is_found; ++i) {
+    Route path;
+    router.add_on_path(h, i, path);
+    Router::finish(path);
+    is_found = path.shares == route.shares;
+  }
+  RC_ASSERT(is_found);
+}
+
+// Bisection by max-flow against a closed form. Equal leaves of one pod: each side has half of them, and each of its leaves sends the
+// lesser of its ports and its uplinks.
+RC_GTEST_PROP(TopologyProperty, BisectionOfALeafSpineIsItsClosedForm, ()) {
+  const int leaves = 2 * between(1, 6);
+  const int hosts = between(1, 6);
+  const int spines = between(1, 6);
+  const int cables = between(1, 3);
+  const Network net = NetworkBuilder({.nodes = static_cast<std::uint32_t>(leaves * hosts),
+                                      .fabric = {.nodes_per_leaf = hosts,
+                                                 .spines = spines,
+                                                 .leaf_spine_cables = cables,
+                                                 .host = test::kUnitWire,
+                                                 .leaf_spine = test::kUnitWire}})
+                          .build();
+  const GraphReport r = analyze_graph(net);
+  RC_ASSERT(r.is_connected);
+  RC_ASSERT(*r.bisection_bps == std::int64_t{100'000'000'000} * (leaves / 2) * std::min(hosts, spines * cables));
+  RC_ASSERT(*r.disjoint_paths == spines * cables);
+}
+
+// Full pods, an even number of them: each leaf sends the lesser of ports and uplinks, each pod the lesser of that and what its spines
+// have upwards.
+RC_GTEST_PROP(TopologyProperty, BisectionOfAFatTreeIsItsClosedForm, ()) {
+  const int pods = 2 * between(1, 3);
+  const int leaves = between(1, 4);
+  const int hosts = between(1, 4);
+  const int spines = between(1, 4);
+  const int cores = between(1, 4);
+  const int cables = between(1, 2);
+  const Network net = NetworkBuilder({.nodes = static_cast<std::uint32_t>(pods * leaves * hosts),
+                                      .fabric = {.nodes_per_leaf = hosts,
+                                                 .leaves_per_pod = leaves,
+                                                 .spines = spines,
+                                                 .cores_per_spine = cores,
+                                                 .spine_core_cables = cables,
+                                                 .host = test::kUnitWire,
+                                                 .leaf_spine = test::kUnitWire,
+                                                 .spine_core = test::kUnitWire}})
+                          .build();
+  const int pod = std::min(leaves * std::min(hosts, spines), spines * std::min(leaves, cores * cables));
+  RC_ASSERT(*analyze_graph(net).bisection_bps == std::int64_t{100'000'000'000} * (pods / 2) * pod);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pins the constants of the shipped hardware: each moves predictions, so each change must be meant.
+#include <gtest/gtest.h>
+
+#include "tests/support/cluster_fixtures.h"
+
+namespace lockstep {
+namespace {
+
+template <class T>
+T shipped(const std::string& name, const FieldTable<T>& table) {
+  const ConfigLibrary library({LOCKSTEP_TEST_CONFIGS});
+  Diagnostics d;
+  T value{};
+  const std::optional<Document> document = library.open(table.kind(), name, {"test", 0, 0}, {}, d);
+  ReadContext context(d, &library);
+  if (document) table.read_document(*document, value, context);
+  for (const Diagnostic& item : d.items()) ADD_FAILURE() << to_text(item);
+  return value;
+}
+
+GpuSpec gpu(const std::string& name) { return shipped(name, gpu_fields()); }
+NetworkSpec network(const std::string& name) { return shipped(name, network_fields()); }
+
+double gb_per_s(Rate r) { return r.bytes_per_second() / 1e9; }
+
+TEST(Hardware, EveryShippedFileIsReadAndNamesItsSource) {
+  const ConfigLibrary library({LOCKSTEP_TEST_CONFIGS});
+  for (const ConfigEntry& e : library.entries("gpu")) EXPECT_EQ(gpu(e.name).name, e.name);
+  for (const ConfigEntry& e : library.entries("server")) EXPECT_EQ(shipped(e.name, server_fields()).name, e.name);
+  for (const ConfigEntry& e : library.entries("network")) EXPECT_EQ(network(e.name).name, e.name);
+  for (const char* kind : {"gpu", "server", "network", "cluster"}) {
+    for (const ConfigEntry& e : library.entries(kind)) {
+      Diagnostics d;
+      const std::optional<Document> document = Document::load(e.file, d);
+      ASSERT_TRUE(document) << e.file;
+      for (const char* key : {"what", "source"}) EXPECT_FALSE(document->root().find(key).text().empty()) << e.file << ' ' << key;
+    }
+  }
+}
+
+// NCCL's usable rate per link, times links: 12 x 20, 18 x 20.6; data sheets 12 x 25, 18 x 25.
+TEST(Hardware, NvlinkIsLinksTimesTheLibrarysRate) {
+  EXPECT_NEAR(gb_per_s(gpu("a100-80").nvlink->payload()), 240, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("a100-80").nvlink->nominal()), 300, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("h100-sxm").nvlink->payload()), 370.8, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("h200-sxm").nvlink->nominal()), 450, 1e-6);
+}
+
+TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    const GpuSpec x = gpu(a);
+    const GpuSpec y = gpu(b);
+    EXPECT_EQ(x.generation, y.generation);
+    EXPECT_EQ(x.nvlink->payload_per_link, y.nvlink->payload_per_link);
+    EXPECT_EQ(x.nvlink->ring_drain, y.nvlink->ring_drain);
+    EXPECT_EQ(x.pcie.payload, y.pcie.payload);
+    EXPECT_EQ(x.efficiency.gemm, y.efficiency.gemm);
+    EXPECT_EQ(x.efficiency.gemm_ramp_k, y.efficiency.gemm_ramp_k);
+    EXPECT_EQ(x.efficiency.attention, y.efficiency.attention);
+    EXPECT_EQ(x.efficiency.attention_backward_ratio, y.efficiency.attention_backward_ratio);
+    EXPECT_EQ(x.efficiency.hbm, y.efficiency.hbm);
+    EXPECT_EQ(x.efficiency.comm_slowdown, y.efficiency.comm_slowdown);
+  };
+  same("a100-40", "a100-80");
+  same("h100-sxm", "h200-sxm");
+}
+
+TEST(Hardware, DataSheetValuesArePinned) {
+  const GpuSpec a = gpu("a100-80");
+  EXPECT_EQ(a.peak.bf16.per_second, 312e12);
+  EXPECT_EQ(a.memory, Bytes(std::int64_t{80} << 30));
+  EXPECT_NEAR(gb_per_s(a.hbm), 2039, 1e-6);
+  const GpuSpec h = gpu("h100-sxm");
+  EXPECT_EQ(h.peak.bf16.per_second, 989e12);
+  EXPECT_EQ(h.peak.fp8->per_second, 1979e12);
+  EXPECT_NEAR(gb_per_s(h.hbm), 3350, 1e-6);
+  EXPECT_EQ(gpu("h200-sxm").memory, Bytes(std::int64_t{141} << 30));
+}
+
+TEST(Hardware, TransportConstantsArePinned) {
+  const NetworkSpec ib = network("ib");
+  EXPECT_EQ(ib.payload_efficiency.value, 0.96);
+  EXPECT_TRUE(ib.gpudirect);
+  EXPECT_EQ(ib.link_latency, Duration::nanos(200));
+  const NetworkSpec roce = network("roce");
+  EXPECT_EQ(roce.payload_efficiency.value, 0.95);
+  EXPECT_EQ(roce.link_latency, Duration::nanos(500));
+  const NetworkSpec tcp = network("tcp");
+  EXPECT_EQ(tcp.payload_efficiency.value, 0.94);
+  EXPECT_FALSE(tcp.gpudirect);
+  EXPECT_NEAR(gb_per_s(tcp.host_path_rate), 5, 1e-6);
+  EXPECT_EQ(tcp.message_latency, Duration::micros(45));
+}
+
+}  // namespace
+}  // namespace lockstep

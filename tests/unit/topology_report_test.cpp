@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/topology_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/cluster_fixtures.h"
+#include "topology/drawing/dot.h"
+
+namespace lockstep {
+namespace {
+
+using test::shipped_cluster;
+
+TopologyReport report(const std::string& name, const std::vector<std::string>& sets = {}) {
+  const ClusterSpec spec = shipped_cluster(name, sets);
+  return report_topology(spec, build_network(spec));
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+// 16 nodes, 4 a leaf: 4 leaves of 32 ports down and 32 up; every one of 32 spines reaches 4 leaves. Half of 128 ports of 400 G: 25.6 T.
+TEST(TopologyReport, JsonHoldsCountsRatesAndAnalysis) {
+  const auto j = nlohmann::json::parse(to_json(report("dgx-h100")));
+  EXPECT_EQ(j["gpus"], 128);
+  EXPECT_EQ(j["nodes"], 16);
+  EXPECT_EQ(j["racks"], 4);
+  EXPECT_EQ(j["devices"]["nvswitch"], 16);
+  EXPECT_EQ(j["switches"][0]["ports_used"], 64);
+  EXPECT_EQ(j["switches"][0]["oversubscription"]["real"], 1.0);
+  EXPECT_EQ(j["switches"][0]["oversubscription"]["asked"], 1.0);
+  EXPECT_EQ(j["switches"][1]["count"], 32);
+  EXPECT_EQ(j["switches"][1]["ports_used"], 4);
+  EXPECT_EQ(j["equal_cost_paths"], 32);
+  EXPECT_EQ(j["bisection_bps"], 25'600'000'000'000);
+  EXPECT_EQ(j["diameter_hops"], 8);
+  EXPECT_EQ(j["price_per_hour_usd"], 377.6);
+}
+
+TEST(TopologyReport, TheTwoSortsOfPcieSlotsAreToldApart) {
+  const auto j = nlohmann::json::parse(to_json(report("dgx-h100", {"network=tcp-1x100"})));
+  const auto& cables = j["cables"];
+  EXPECT_EQ(cables[1]["ends"], (nlohmann::json{"gpu", "pcie"}));
+  EXPECT_EQ(cables[1]["cables"], 128);
+  EXPECT_EQ(cables[1]["payload_bps"], 48e9 * 8);
+  EXPECT_EQ(cables[2]["ends"], (nlohmann::json{"pcie", "nic"}));
+  EXPECT_EQ(cables[2]["cables"], 16);
+  EXPECT_EQ(cables[2]["payload_bps"], 5e9 * 8);
+}
+
+TEST(TopologyReport, WhatIsNotThereIsAbsent) {
+  const auto j = nlohmann::json::parse(to_json(report("bench-leaf-spine", {"endpoints=16"})));
+  EXPECT_EQ(j["endpoints"], 16);
+  for (const char* key : {"gpus", "nodes", "server", "network", "bisection_bps", "price_per_hour_usd"}) {
+    EXPECT_FALSE(j.contains(key)) << key;
+  }
+}
+
+TEST(TopologyReport, TableIsWhatAnArchitectReads) {
+  EXPECT_EQ(to_table(report("h100-roce-oversubscribed")),
+            R"(h100-roce-oversubscribed: 64 nodes x 8 GPUs = 512 GPUs in 8 racks
+  Server                dgx-h100 (8 x h100-sxm)
+  Network               roce-8x400 (8 x 400 Gbps per node, with GPUDirect)
+  Routing               ecmp over up to 16 equal-cost paths
+  Price                 2.67 USD per GPU-hour, 1367.04 USD per hour in all
+
+  Switches           count   ports used   oversubscription
+  leaf                   8           80   2:1
+  spine                  8           16   -
+
+  Cables             count    line rate       payload     latency
+  gpu - nvswitch       512     450 GB/s    370.8 GB/s      468 ns
+  gpu - pcie           512      63 GB/s       48 GB/s       50 ns
+  pcie - nic           512      63 GB/s       48 GB/s       50 ns
+  nic - leaf           512     400 Gbps      380 Gbps      500 ns
+  leaf - spine         128     800 Gbps      760 Gbps      500 ns
+
+  Bisection             51.2 Tbps between the halves of the racks, 50 % of what their ports could send
+  Disjoint paths        16 between the first and the last rack
+  Diameter              8 links from endpoint to endpoint
+)");
+}
+
+// 9 nodes in 3 racks of a pod each, 4 spines a pod, 4 cores: 9 host bundles, 12 leaf-spine cables, 12 x 1 spine-core.
+TEST(Dot, DrawsEveryBundleOnce) {
+  const ClusterSpec spec =
+      shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100", "fabric={nodes_per_leaf: 3, leaves_per_pod: 1, spines: 4, "
+                                                                  "cores_per_spine: 1}"});
+  const std::string dot = to_dot(build_network(spec), "a \"b\"");
+  EXPECT_EQ(count(dot, " -- "), 9u + 12 + 12);
+  EXPECT_EQ(count(dot, "subgraph cluster_rack"), 3u);
+  EXPECT_EQ(count(dot, "subgraph cluster_pod"), 3u);
+  EXPECT_EQ(count(dot, "{"), count(dot, "}"));
+  EXPECT_NE(dot.find(R"(graph "a \"b\"" {)"), std::string::npos);
+  EXPECT_NE(dot.find(R"("node8" -- "pod2.leaf0" [label="2 x 100 Gbps"];)"), std::string::npos);
+  EXPECT_NE(dot.find(R"("pod0.spine3" -- "core3" [label="100 Gbps"];)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep
