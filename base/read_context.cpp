@@ -27,6 +27,18 @@ std::string with_article(const std::string& type) {
 
 constexpr std::size_t kListedWords = 16;
 
+// The path below `fields` whose last key is `key` or close to it; the least deep of equals. Empty when there is none.
+std::string closest_below(const std::string& key, const std::vector<FieldDoc>& fields) {
+  std::vector<std::string> paths = all_paths(fields);
+  const auto depth = [](const std::string& p) { return std::count(p.begin(), p.end(), '.'); };
+  std::stable_sort(paths.begin(), paths.end(), [&](const std::string& a, const std::string& b) { return depth(a) < depth(b); });
+  std::vector<std::string> last_keys;
+  for (const std::string& p : paths) last_keys.push_back(p.substr(p.rfind('.') + 1));
+  const std::string guess = closest(key, last_keys);
+  const auto found = std::find(last_keys.begin(), last_keys.end(), guess);
+  return guess.empty() ? std::string() : paths[static_cast<std::size_t>(found - last_keys.begin())];
+}
+
 }  // namespace
 
 const Position* ReadContext::origin(const std::string& path) const {
@@ -144,10 +156,9 @@ void report_unknown_key(const Node& node, std::size_t i, const std::vector<Field
   if (const std::string guess = closest(key, names); !guess.empty()) {
     hint = fmt::format("did you mean '{}'?", guess);
   } else {
-    const std::vector<std::string> paths = all_paths(fields);
-    const auto deeper = std::find_if(paths.begin(), paths.end(), [&](const std::string& p) { return p.ends_with("." + key); });
-    hint = deeper != paths.end() ? fmt::format("did you mean '{}'?", join_path(path, *deeper))
-                                 : fmt::format("keys here: {}", joined(names, kListedWords));
+    const std::string deeper = closest_below(key, fields);
+    hint = deeper.empty() ? fmt::format("keys here: {}", joined(names, kListedWords))
+                          : fmt::format("did you mean '{}'?", join_path(path, deeper));
   }
   context.diagnostics().error(node.key_position(i), join_path(path, key), fmt::format("unknown key '{}'", key), hint);
 }
