@@ -110,9 +110,11 @@ void ConfigPrinter::close() { --depth_; }
 
 std::string Codec<std::string>::print(const std::string& v) {
   const auto is_plain_char = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
+           c == '/';
   };
-  const bool is_word = !v.empty() && std::all_of(v.begin(), v.end(), is_plain_char) && v[0] != '-' && v != "null" && v != "Null" && v != "NULL";
+  const bool is_word =
+      !v.empty() && std::all_of(v.begin(), v.end(), is_plain_char) && v[0] != '-' && v != "null" && v != "Null" && v != "NULL";
   if (is_word) return v;
   std::string quoted = "\"";
   for (const char c : v) {
@@ -130,9 +132,7 @@ std::string Codec<std::string>::print(const std::string& v) {
 
 namespace detail {
 
-bool is_header_key(std::string_view key) {
-  return key == "kind" || key == "what" || key == "source" || key == "sources";
-}
+bool is_header_key(std::string_view key) { return key == "kind" || key == "what" || key == "source" || key == "sources"; }
 
 bool expect_map(const Node& node, const std::vector<const FieldDoc*>& fields, ReadContext& context, const std::string& path) {
   const Node below = node.is_scalar() ? node.overrides() : Node();
