@@ -33,6 +33,7 @@ RandomPlan random_plan() {
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   job.prefetch = *rc::gen::inRange<std::int64_t>(0, 4);
   job.sequence_parallel = job.tp > 1 && *rc::gen::arbitrary<bool>();
+  job.tp_overlap = *rc::gen::element(TpOverlap::kNone, TpOverlap::kBackward);
   job.scatter_gather = !job.sequence_parallel && *rc::gen::arbitrary<bool>();
   job.overlap_grad_reduce = *rc::gen::arbitrary<bool>();
   job.bucket_size = Bytes(*rc::gen::inRange<std::int64_t>(1, 2'000'000));
@@ -62,6 +63,7 @@ RC_GTEST_PROP(TrainingProgramProperty, EveryPlanRunsToItsEndAndComputesEverythin
   for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
     RC_ASSERT(runs[part_kernel_id(part, true).index()] == again * passes * random.job.model.layers);
     RC_ASSERT(runs[part_kernel_id(part, false).index()] == passes * random.job.model.layers);
+    RC_ASSERT(runs[weight_gradient_kernel_id(part).index()] == (plan.splits_backward() ? passes * random.job.model.layers : 0));
   }
   for (const ModelPart part : {ModelPart::kEmbedding, ModelPart::kHead}) {
     RC_ASSERT(runs[part_kernel_id(part, true).index()] == passes);

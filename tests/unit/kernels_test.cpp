@@ -97,6 +97,23 @@ TEST(TransformerKernels, ExecutedFlopsAreTheModelsFlops) {
   }
 }
 
+// Splitting backward moves a product to another kernel and leaves the sum alone.
+TEST(TransformerKernels, SplittingBackwardKeepsItsFlops) {
+  JobSpec job;
+  job.model = test::llama3_8b();
+  job.seq_len = 2048;
+  job.tp = 4;
+  const TrainingPlan whole = plan_of(job, 4);
+  job.tp_overlap = TpOverlap::kBackward;
+  const TrainingPlan split = plan_of(job, 4);
+  for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp, ModelPart::kHead}) {
+    EXPECT_GT(flops(split, part, Direction::kWeightGradient), 0);
+    EXPECT_EQ(flops(whole, part, Direction::kWeightGradient), 0);
+    EXPECT_DOUBLE_EQ(flops(split, part, Direction::kBackward) + flops(split, part, Direction::kWeightGradient),
+                     flops(whole, part, Direction::kBackward));
+  }
+}
+
 // The unfused core computes the whole square: twice the causal half, in backward twice that again; selective recompute adds
 // its forward to backward. Its scores, 2 s^2 a b bytes, are written by the first product.
 TEST(TransformerKernels, UnfusedAttentionComputesTheSquareAndWritesTheScores) {
