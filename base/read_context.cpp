@@ -18,6 +18,13 @@ std::string joined(const std::vector<std::string>& words, std::size_t at_most) {
   return words.size() > at_most ? text + ", ..." : text;
 }
 
+// "an integer", "a rate", "text".
+std::string with_article(const std::string& type) {
+  if (type == Codec<std::string>::type || type == Codec<bool>::type) return type;
+  const bool is_vowel = std::string_view("aeiou").find(type[0]) != std::string_view::npos;
+  return (is_vowel ? "an " : "a ") + type;
+}
+
 constexpr std::size_t kListedWords = 16;
 
 }  // namespace
@@ -187,7 +194,7 @@ bool expect_scalar(const Node& node, const FieldDoc& field, ReadContext& context
     context.diagnostics().error(node.overrides().position(), path, "has no keys below it: it is a single value");
   } else {
     const std::string given = node.is_null() ? "there is no value" : fmt::format("{} was given", to_text(node.kind()));
-    context.diagnostics().error(node.position(), path, fmt::format("{}, but {} is expected", given, field.type),
+    context.diagnostics().error(node.position(), path, fmt::format("{}, but {} is expected", given, with_article(field.type)),
                                 field.unit.empty() ? "" : "units: " + field.unit);
   }
   return false;
