@@ -29,9 +29,9 @@ Network NetworkBuilder::build() const {
   const Block block = node_block(plan_.server);
   const std::uint64_t node_devices = std::uint64_t{plan_.nodes} * block.devices;
   const std::uint64_t node_links = std::uint64_t{plan_.nodes} * block.links;
-  LOCKSTEP_CHECK(node_devices < std::numeric_limits<std::uint32_t>::max() &&
-                     node_links < std::numeric_limits<std::uint32_t>::max(),
-                 "{} nodes need wider ids", plan_.nodes);
+  LOCKSTEP_CHECK(
+      node_devices < std::numeric_limits<std::uint32_t>::max() && node_links < std::numeric_limits<std::uint32_t>::max(),
+      "{} nodes need wider ids", plan_.nodes);
   const FoldedClos fabric(plan_.fabric, plan_.nodes, block.ports, static_cast<std::uint32_t>(node_devices),
                           static_cast<std::uint32_t>(node_links));
   Network network(plan_.server, fabric, plan_.nodes);

@@ -93,7 +93,8 @@ void check_cluster(const ClusterSpec& c, Section& at) {
   const double inside = c.server ? 2.0 * c.server->gpus + ports : 0;
   const double links = 2 * (c.node_count() * (inside + ports) + uplinks + core_links);
   if (links > static_cast<double>(kMostLinks)) {
-    at.error(c.nodes ? "nodes" : "endpoints", fmt::format("the cluster would have {:.3g} links, more than {}", links, kMostLinks),
+    at.error(c.nodes ? "nodes" : "endpoints",
+             fmt::format("the cluster would have {:.3g} links, more than {}", links, kMostLinks),
              "fewer nodes, switches or cables");
     return;
   }

@@ -44,9 +44,8 @@ FabricSize cluster_fabric(const ClusterSpec& c) {
 
 Network build_network(const ClusterSpec& c) {
   LOCKSTEP_CHECK(c.node_count() > 0 && (c.endpoints || c.server), "the cluster '{}' was not checked", c.name);
-  return NetworkBuilder({.nodes = static_cast<std::uint32_t>(c.node_count()),
-                         .server = server_of(c),
-                         .fabric = cluster_fabric(c).shape})
+  return NetworkBuilder(
+             {.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c), .fabric = cluster_fabric(c).shape})
       .build();
 }
 

@@ -8,9 +8,7 @@
 
 namespace lockstep {
 
-std::int64_t ClusterSpec::gpus() const {
-  return std::int64_t{node_count()} * (server ? server->gpus : 1);
-}
+std::int64_t ClusterSpec::gpus() const { return std::int64_t{node_count()} * (server ? server->gpus : 1); }
 
 int ClusterSpec::ports_per_node() const {
   if (endpoints) return 1;
@@ -30,8 +28,8 @@ const FieldTable<ClusterSpec>& cluster_fields() {
     t.field("nodes", &ClusterSpec::nodes).range(1, kMostNodes).doc("servers");
     t.field("endpoints", &ClusterSpec::endpoints).range(1, kMostNodes).doc("bare hosts, instead of servers with GPUs");
     t.reference("server", &ClusterSpec::server, server_fields()).doc("what a node is; needed with nodes");
-    t.reference("network", &ClusterSpec::network, network_fields(),
-                FieldTable<ClusterSpec>::Loader<NetworkSpec>(), open_network)
+    t.reference("network", &ClusterSpec::network, network_fields(), FieldTable<ClusterSpec>::Loader<NetworkSpec>(),
+                open_network)
         .doc("transport and NICs, TRANSPORT-NICSxGBPS like ib-8x400; needed from two nodes on");
     t.field("nics_per_node", &ClusterSpec::nics_per_node).range(1, kMostNics).doc("instead of the network's");
     t.section("fabric", &ClusterSpec::fabric, fabric_fields()).doc("switches; one for all when absent");

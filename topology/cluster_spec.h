@@ -29,9 +29,9 @@ struct ClusterSpec {
   std::optional<NetworkSpec> network;
   std::optional<int> nics_per_node;  // instead of the network's
   FabricSpec fabric;
-  CableSpec host_link;    // NIC or bare host to leaf
-  TrunkSpec fabric_link;  // leaf to spine
-  TrunkSpec core_link;    // spine to core
+  CableSpec host_link;                   // NIC or bare host to leaf
+  TrunkSpec fabric_link;                 // leaf to spine
+  TrunkSpec core_link;                   // spine to core
   std::optional<RoutingPolicy> routing;  // instead of the network's
   std::optional<UsdPerHour> price_per_gpu_hour;
 

@@ -125,9 +125,9 @@ std::optional<int> eccentricity(const Network& net, const WholeGraph& graph, End
   constexpr int kFar = -1;
   std::vector<int> distance(net.device_count(), kFar);
   distance[net.device_of(start).index()] = 0;
-  boost::breadth_first_search(graph, net.device_of(start).value(),
-                              boost::visitor(boost::make_bfs_visitor(
-                                  boost::record_distances(distance.data(), boost::on_tree_edge()))));
+  boost::breadth_first_search(
+      graph, net.device_of(start).value(),
+      boost::visitor(boost::make_bfs_visitor(boost::record_distances(distance.data(), boost::on_tree_edge()))));
   int farthest = 0;
   for (std::size_t e = 0; e < net.endpoint_count(); ++e) {
     const int d = distance[net.device_of(EndpointId::from_index(e)).index()];

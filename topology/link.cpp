@@ -5,25 +5,38 @@ namespace lockstep {
 
 std::string_view to_text(LinkTier tier) {
   switch (tier) {
-    case LinkTier::kNvlink: return "nvlink";
-    case LinkTier::kPcie: return "pcie";
-    case LinkTier::kHost: return "host";
-    case LinkTier::kLeafSpine: return "leaf-spine";
-    case LinkTier::kSpineCore: return "spine-core";
+    case LinkTier::kNvlink:
+      return "nvlink";
+    case LinkTier::kPcie:
+      return "pcie";
+    case LinkTier::kHost:
+      return "host";
+    case LinkTier::kLeafSpine:
+      return "leaf-spine";
+    case LinkTier::kSpineCore:
+      return "spine-core";
   }
   LOCKSTEP_CHECK(false, "unknown link tier {}", static_cast<int>(tier));
 }
 
 std::string_view to_text(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::kGpu: return "gpu";
-    case DeviceKind::kHost: return "host";
-    case DeviceKind::kNvSwitch: return "nvswitch";
-    case DeviceKind::kPcieHub: return "pcie";
-    case DeviceKind::kNic: return "nic";
-    case DeviceKind::kLeaf: return "leaf";
-    case DeviceKind::kSpine: return "spine";
-    case DeviceKind::kCore: return "core";
+    case DeviceKind::kGpu:
+      return "gpu";
+    case DeviceKind::kHost:
+      return "host";
+    case DeviceKind::kNvSwitch:
+      return "nvswitch";
+    case DeviceKind::kPcieHub:
+      return "pcie";
+    case DeviceKind::kNic:
+      return "nic";
+    case DeviceKind::kLeaf:
+      return "leaf";
+    case DeviceKind::kSpine:
+      return "spine";
+    case DeviceKind::kCore:
+      return "core";
   }
   LOCKSTEP_CHECK(false, "unknown device kind {}", static_cast<int>(kind));
 }

@@ -33,8 +33,7 @@ std::span<const LinkId> Network::links_from(DeviceId id) const {
 std::string Network::name(DeviceId id) const {
   LOCKSTEP_CHECK(id.index() < device_count(), "device {} of {}", id.value(), device_count());
   if (id.value() >= nodes_ * node_devices_) return fabric_.name(id);
-  return std::visit([&](const auto& s) { return s.name(id.value() / node_devices_, id.value() % node_devices_); },
-                    server_);
+  return std::visit([&](const auto& s) { return s.name(id.value() / node_devices_, id.value() % node_devices_); }, server_);
 }
 
 std::string Network::name(LinkId id) const {
@@ -46,21 +45,15 @@ std::string Network::name(LinkId id) const {
   return text;
 }
 
-std::size_t Network::endpoint_count() const {
-  return std::size_t{nodes_} * static_cast<std::size_t>(endpoints_per_node_);
-}
+std::size_t Network::endpoint_count() const { return std::size_t{nodes_} * static_cast<std::size_t>(endpoints_per_node_); }
 
-int Network::local(EndpointId e) const {
-  return static_cast<int>(e.value() % static_cast<std::uint32_t>(endpoints_per_node_));
-}
+int Network::local(EndpointId e) const { return static_cast<int>(e.value() % static_cast<std::uint32_t>(endpoints_per_node_)); }
 
 DeviceId Network::device_of(EndpointId e) const {
   return DeviceId(node_of(e).value() * node_devices_ + static_cast<std::uint32_t>(local(e)));
 }
 
-NodeId Network::node_of(EndpointId e) const {
-  return NodeId(e.value() / static_cast<std::uint32_t>(endpoints_per_node_));
-}
+NodeId Network::node_of(EndpointId e) const { return NodeId(e.value() / static_cast<std::uint32_t>(endpoints_per_node_)); }
 
 EndpointId Network::endpoint(NodeId n, int index) const {
   return EndpointId(n.value() * static_cast<std::uint32_t>(endpoints_per_node_) + static_cast<std::uint32_t>(index));
@@ -75,8 +68,8 @@ int Network::nearest_nic(EndpointId e) const { return local(e) * nics_per_node_ 
 Network::Ends Network::ends(const Hop& hop) const {
   const auto port = [this](EndpointId e, int nic) {
     const int chosen = nic == Hop::kNearestNic ? nearest_nic(e) : nic;
-    LOCKSTEP_CHECK(chosen >= 0 && (chosen < nics_per_node_ || (chosen == 0 && nics_per_node_ == 0)),
-                   "NIC {} of a node with {}", chosen, nics_per_node_);
+    LOCKSTEP_CHECK(chosen >= 0 && (chosen < nics_per_node_ || (chosen == 0 && nics_per_node_ == 0)), "NIC {} of a node with {}",
+                   chosen, nics_per_node_);
     return FoldedClos::Port{node_of(e).value(), static_cast<std::uint32_t>(chosen)};
   };
   return {port(hop.from, hop.from_nic), port(hop.to, hop.to_nic)};

@@ -28,7 +28,7 @@ struct CableReport {
 struct SwitchReport {
   DeviceKind kind = DeviceKind::kLeaf;
   std::int64_t count = 0;
-  std::int64_t ports_used = 0;  // of the fullest one
+  std::int64_t ports_used = 0;     // of the fullest one
   std::optional<TierRatio> ratio;  // absent where nothing is above
 };
 

@@ -27,9 +27,9 @@ std::string rate(LinkTier tier, Rate r) {
 
 std::string heading(const TopologyReport& r) {
   const ClusterSpec& c = r.cluster;
-  std::string what = c.server ? fmt::format("{} x {} = {}", plural(*c.nodes, "node"), plural(c.server->gpus, "GPU"),
-                                            plural(c.gpus(), "GPU"))
-                              : plural(c.gpus(), "endpoint");
+  std::string what =
+      c.server ? fmt::format("{} x {} = {}", plural(*c.nodes, "node"), plural(c.server->gpus, "GPU"), plural(c.gpus(), "GPU"))
+               : plural(c.gpus(), "endpoint");
   if (r.racks > 0) what += " in " + plural(r.racks, "rack");
   if (r.pods > 1) what += fmt::format(" and {} pods", r.pods);
   return fmt::format("{}: {}\n", c.name, what);
@@ -41,9 +41,9 @@ std::string parts(const TopologyReport& r) {
   if (c.server) out += line("Server", fmt::format("{} ({} x {})", c.server->name, c.server->gpus, c.server->gpu.name));
   if (c.network) {
     const NetworkSpec& n = *c.network;
-    const std::string path = n.gpudirect ? "with GPUDirect"
-                                         : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC",
-                                                       n.host_path_rate.bytes_per_second() / 1e9);
+    const std::string path =
+        n.gpudirect ? "with GPUDirect"
+                    : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC", n.host_path_rate.bytes_per_second() / 1e9);
     out += line("Network", fmt::format("{} ({} x {} per node, {})", n.name, c.ports_per_node(), to_text(n.nic_rate), path));
   }
   if (r.equal_cost_paths > 1) {
@@ -96,8 +96,6 @@ std::string analysis(const TopologyReport& r) {
 
 }  // namespace
 
-std::string to_table(const TopologyReport& r) {
-  return heading(r) + parts(r) + switches(r) + cables(r) + analysis(r);
-}
+std::string to_table(const TopologyReport& r) { return heading(r) + parts(r) + switches(r) + cables(r) + analysis(r); }
 
 }  // namespace lockstep

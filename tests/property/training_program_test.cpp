@@ -9,9 +9,7 @@
 namespace lockstep {
 namespace {
 
-std::int64_t pick(std::initializer_list<std::int64_t> values) {
-  return *rc::gen::elementOf(std::vector<std::int64_t>(values));
-}
+std::int64_t pick(std::initializer_list<std::int64_t> values) { return *rc::gen::elementOf(std::vector<std::int64_t>(values)); }
 
 struct RandomPlan {
   JobSpec job;
@@ -29,8 +27,8 @@ RandomPlan random_plan() {
                                                      : job.pp + *rc::gen::inRange<std::int64_t>(0, 5);
   job.model = test::tiny(layers);
   job.model.has_tied_embeddings = *rc::gen::arbitrary<bool>();
-  job.gradient_accumulation = job.virtual_stages > 1 ? job.pp * *rc::gen::inRange<std::int64_t>(1, 4)
-                                                     : *rc::gen::inRange<std::int64_t>(1, 9);
+  job.gradient_accumulation =
+      job.virtual_stages > 1 ? job.pp * *rc::gen::inRange<std::int64_t>(1, 4) : *rc::gen::inRange<std::int64_t>(1, 9);
   job.strategy = *rc::gen::element(Strategy::kDdp, Strategy::kFsdp);
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   job.prefetch = *rc::gen::inRange<std::int64_t>(0, 4);

@@ -22,7 +22,8 @@ class ProgramInterpreter {
  public:
   using OpDuration = std::function<std::int64_t(const Op&)>;  // picoseconds, of collectives and sends
 
-  explicit ProgramInterpreter(const Program& program, OpDuration duration = [](const Op&) { return std::int64_t{0}; })
+  explicit ProgramInterpreter(
+      const Program& program, OpDuration duration = [](const Op&) { return std::int64_t{0}; })
       : program_(program), duration_(std::move(duration)), ranks_(program.world_size()) {
     for (std::uint32_t r = 0; r < program.world_size(); ++r) ranks_[r].id = Rank(r);
   }
@@ -75,7 +76,8 @@ class ProgramInterpreter {
 
     void push(Stream s, const Op& op) override { streams[static_cast<std::size_t>(s)].ops.push_back(op); }
     [[nodiscard]] bool is_idle() const {
-      return std::all_of(std::begin(streams), std::end(streams), [](const StreamState& s) { return s.ends.size() == s.ops.size(); });
+      return std::all_of(std::begin(streams), std::end(streams),
+                         [](const StreamState& s) { return s.ends.size() == s.ops.size(); });
     }
   };
   struct CollectiveState {
@@ -163,9 +165,7 @@ class ProgramInterpreter {
     return true;
   }
 
-  static Stream opposite(Stream recv) {
-    return recv == Stream::kPpRecvPrev ? Stream::kPpSendNext : Stream::kPpSendPrev;
-  }
+  static Stream opposite(Stream recv) { return recv == Stream::kPpRecvPrev ? Stream::kPpSendNext : Stream::kPpSendPrev; }
 
   const Program& program_;
   OpDuration duration_;

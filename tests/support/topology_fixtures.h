@@ -40,10 +40,10 @@ inline Network three_tiers(int leaf_cables = 1, int core_cables = 1) {
 inline Network boxes(std::uint32_t nodes, int gpus, int nics, int spines = 2) {
   const Wire nvlink = Wire::pure(Rate::bytes_per_second(400e9), Duration::nanos(500));
   const Wire pcie = Wire::pure(Rate::bytes_per_second(50e9), Duration::nanos(300));
-  return NetworkBuilder({.nodes = nodes,
-                         .server = NvSwitchServer({.gpus = gpus, .nics = nics, .nvlink = nvlink, .gpu_pcie = pcie,
-                                                   .nic_pcie = pcie}),
-                         .fabric = {.nodes_per_leaf = 2, .spines = spines, .host = kUnitWire, .leaf_spine = kUnitWire}})
+  return NetworkBuilder(
+             {.nodes = nodes,
+              .server = NvSwitchServer({.gpus = gpus, .nics = nics, .nvlink = nvlink, .gpu_pcie = pcie, .nic_pcie = pcie}),
+              .fabric = {.nodes_per_leaf = 2, .spines = spines, .host = kUnitWire, .leaf_spine = kUnitWire}})
       .build();
 }
 

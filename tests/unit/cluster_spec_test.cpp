@@ -143,42 +143,49 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadCluster{"NoSize", kDgx,
                    "c.yaml:1:1: error: nodes: is missing (give nodes (servers with GPUs) or endpoints (bare hosts))"},
-        BadCluster{"BothSizes", kDgx + "nodes: 2\nendpoints: 4\n",
-                   "c.yaml:5:12: error: endpoints: is given together with nodes (a cluster has servers or bare hosts, not both)"},
+        BadCluster{
+            "BothSizes", kDgx + "nodes: 2\nendpoints: 4\n",
+            "c.yaml:5:12: error: endpoints: is given together with nodes (a cluster has servers or bare hosts, not both)"},
         BadCluster{"NoServer", "kind: cluster\nnodes: 2\nnetwork: ib-8x400\n",
                    "c.yaml:2:8: error: nodes: needs to know what a node is (give server, like dgx-h100)"},
         BadCluster{"NoNetwork", "kind: cluster\nnodes: 2\nserver: dgx-h100\n",
-                   "c.yaml:1:1: error: network: is missing: nothing connects the 2 nodes (give network, like ib-8x400 (eight 400 Gbit/s NICs per node))"},
+                   "c.yaml:1:1: error: network: is missing: nothing connects the 2 nodes (give network, like ib-8x400 (eight "
+                   "400 Gbit/s NICs per node))"},
         BadCluster{"NoTransport", "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: rocee-8x400\n",
                    "c.yaml:4:10: error: network: there is no transport 'rocee' (did you mean roce-8x400?)"},
         BadCluster{"TooManyNics", "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-99x400\n",
                    "c.yaml:4:10: error: network.nics_per_node: '99' is out of range (1 to 64)"},
         BadCluster{"NoSuchServer", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",
-                   "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: dgx-a100, dgx-a100-40, dgx-h100, dgx-h200)"},
-        BadCluster{"SpinesAndRatio",
-                   kDgx + "nodes: 8\nfabric:\n  nodes_per_leaf: 2\n  spines: 4\n  oversubscription: 2\n",
-                   "c.yaml:8:21: error: fabric.oversubscription: is given together with spines, and each decides the other (keep one of the two)"},
+                   "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: dgx-a100, "
+                   "dgx-a100-40, dgx-h100, dgx-h200)"},
+        BadCluster{"SpinesAndRatio", kDgx + "nodes: 8\nfabric:\n  nodes_per_leaf: 2\n  spines: 4\n  oversubscription: 2\n",
+                   "c.yaml:8:21: error: fabric.oversubscription: is given together with spines, and each decides the other "
+                   "(keep one of the two)"},
         BadCluster{"CoresWithoutPods", kDgx + "nodes: 8\nfabric:\n  nodes_per_leaf: 2\n  cores_per_spine: 4\n",
                    "c.yaml:7:20: error: fabric.cores_per_spine: needs pods to connect (give leaves_per_pod as well)"},
         BadCluster{"SpinesWithoutLeaves", kDgx + "nodes: 8\nfabric:\n  spines: 4\n",
-                   "c.yaml:6:3: error: fabric.nodes_per_leaf: is missing: without it all servers share one leaf, which needs no spine (give nodes_per_leaf)"},
-        BadCluster{"NoSpeed", "kind: cluster\nendpoints: 4\nhost_link: {latency: 1 us}\n",
-                   "c.yaml:3:12: error: host_link.speed: is missing, and there is no network to take it from (like speed: 100 Gbps)"},
+                   "c.yaml:6:3: error: fabric.nodes_per_leaf: is missing: without it all servers share one leaf, which needs "
+                   "no spine (give nodes_per_leaf)"},
+        BadCluster{
+            "NoSpeed", "kind: cluster\nendpoints: 4\nhost_link: {latency: 1 us}\n",
+            "c.yaml:3:12: error: host_link.speed: is missing, and there is no network to take it from (like speed: 100 Gbps)"},
         BadCluster{"NoUnit", "kind: cluster\nendpoints: 4\nhost_link: {speed: 100, latency: 1 us}\n",
-                   "c.yaml:3:20: error: host_link.speed: '100' has no unit (a rate needs one, as in 100 Gbps; units: Gbps, Mbps, Tbps, GB/s, MB/s, TB/s)"},
+                   "c.yaml:3:20: error: host_link.speed: '100' has no unit (a rate needs one, as in 100 Gbps; units: Gbps, "
+                   "Mbps, Tbps, GB/s, MB/s, TB/s)"},
         BadCluster{"TooSlow", "kind: cluster\nendpoints: 4\nhost_link: {speed: 0 Gbps, latency: 1 us}\n",
                    "c.yaml:3:20: error: host_link.speed: '0 Gbps' is out of range (1 Mbps to 100 Tbps)"},
         BadCluster{"RatioOfZero", kDgx + "nodes: 8\nfabric: {nodes_per_leaf: 2, oversubscription: 0}\n",
                    "c.yaml:5:47: error: fabric.oversubscription: '0' is out of range (0.01 to 1000)"},
         BadCluster{"TooFewPorts", kDgx + "nodes: 64\nfabric: {nodes_per_leaf: 4, oversubscription: 1, switch_ports: 48}\n",
 
-                   "c.yaml:5:26: error: fabric.nodes_per_leaf: a leaf switch needs 64 ports and has 48 (fewer nodes per leaf, fewer spines, or more oversubscription)"},
-        BadCluster{"TooManyLeaves",
-                   kDgx + "nodes: 512\nfabric: {nodes_per_leaf: 4, oversubscription: 1, switch_ports: 64}\n",
-                   "c.yaml:5:64: error: fabric.switch_ports: a spine switch needs 128 ports and has 64 (fewer nodes, or a third tier: give leaves_per_pod)"},
-        BadCluster{"TooManyLinks",
-                   kDgx + "nodes: 100000\nfabric: {nodes_per_leaf: 1, spines: 1000}\n",
-                   "c.yaml:4:8: error: nodes: the cluster would have 2.06e+08 links, more than 64000000 (fewer nodes, switches or cables)"},
+                   "c.yaml:5:26: error: fabric.nodes_per_leaf: a leaf switch needs 64 ports and has 48 (fewer nodes per leaf, "
+                   "fewer spines, or more oversubscription)"},
+        BadCluster{"TooManyLeaves", kDgx + "nodes: 512\nfabric: {nodes_per_leaf: 4, oversubscription: 1, switch_ports: 64}\n",
+                   "c.yaml:5:64: error: fabric.switch_ports: a spine switch needs 128 ports and has 64 (fewer nodes, or a "
+                   "third tier: give leaves_per_pod)"},
+        BadCluster{"TooManyLinks", kDgx + "nodes: 100000\nfabric: {nodes_per_leaf: 1, spines: 1000}\n",
+                   "c.yaml:4:8: error: nodes: the cluster would have 2.06e+08 links, more than 64000000 (fewer nodes, switches "
+                   "or cables)"},
         BadCluster{"UnknownKey", kDgx + "nodes: 8\nfabric: {nodes_per_leav: 2}\n",
                    "c.yaml:5:10: error: fabric.nodes_per_leav: unknown key 'nodes_per_leav' (did you mean 'nodes_per_leaf'?)"},
         BadCluster{"NicsOfBareHosts",

@@ -34,7 +34,8 @@ TEST(Hardware, EveryShippedFileIsReadAndNamesItsSource) {
       Diagnostics d;
       const std::optional<Document> document = Document::load(e.file, d);
       ASSERT_TRUE(document) << e.file;
-      for (const char* key : {"what", "source"}) EXPECT_FALSE(document->root().find(key).text().empty()) << e.file << ' ' << key;
+      for (const char* key : {"what", "source"})
+        EXPECT_FALSE(document->root().find(key).text().empty()) << e.file << ' ' << key;
     }
   }
 }

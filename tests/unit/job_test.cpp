@@ -37,7 +37,12 @@ class Jobs : public testing::Test {
   // What a plan on `gpus` GPUs is told.
   static std::string plan_faults(const JobSpec& job, std::int64_t gpus) {
     Diagnostics d;
-    (void)resolve_plan(job, gpus, [](std::string_view) { return Position{"job.yaml", 3, 5}; }, d);
+    (void)resolve_plan(
+        job, gpus,
+        [](std::string_view) {
+          return Position{"job.yaml", 3, 5};
+        },
+        d);
     return all_text(d);
   }
 
@@ -63,9 +68,9 @@ JobSpec llama70b() {
 // Published parameter counts of the shipped models, as their weights files have them.
 TEST_F(Jobs, ShippedModelsHaveTheirPublishedParameterCounts) {
   const std::pair<const char*, std::int64_t> published[] = {
-      {"llama3-8b", 8'030'261'248},    {"llama3-70b", 70'553'706'496}, {"llama3-405b", 405'853'388'800},
-      {"llama3.2-1b", 1'235'814'400},  {"llama2-7b", 6'738'415'616},   {"llama2-70b", 68'976'648'192},
-      {"mistral-7b", 7'241'732'096},   {"qwen3-8b", 8'190'735'360},    {"qwen3-32b", 32'762'123'264}};
+      {"llama3-8b", 8'030'261'248},   {"llama3-70b", 70'553'706'496}, {"llama3-405b", 405'853'388'800},
+      {"llama3.2-1b", 1'235'814'400}, {"llama2-7b", 6'738'415'616},   {"llama2-70b", 68'976'648'192},
+      {"mistral-7b", 7'241'732'096},  {"qwen3-8b", 8'190'735'360},    {"qwen3-32b", 32'762'123'264}};
   for (const auto& [name, count] : published) {
     Diagnostics d;
     const std::optional<Document> document = library_.open("model", name, {}, {}, d);
@@ -84,7 +89,8 @@ TEST_F(Jobs, EveryShippedScenarioResolves) {
   for (const ConfigEntry& entry : entries) {
     Diagnostics d;
     ReadContext context(d, &library_);
-    const std::optional<Scenario> scenario = load_scenario({.file = entry.file, .cluster = {}, .job = {}, .assignments = {}}, context);
+    const std::optional<Scenario> scenario =
+        load_scenario({.file = entry.file, .cluster = {}, .job = {}, .assignments = {}}, context);
     ASSERT_TRUE(scenario) << entry.name << "\n" << all_text(d);
     EXPECT_EQ(scenario->plan.layout.world_size(), scenario->spec.cluster.gpus()) << entry.name;
     EXPECT_EQ(scenario->spec.name, entry.name);
@@ -95,7 +101,9 @@ TEST_F(Jobs, AssignmentsReachTheClusterAndTheJob) {
   Diagnostics d;
   ReadContext context(d, &library_);
   const std::optional<Scenario> scenario =
-      load_scenario({.file = {}, .cluster = "dgx-h100", .job = "llama3-70b-tp8-pp4",
+      load_scenario({.file = {},
+                     .cluster = "dgx-h100",
+                     .job = "llama3-70b-tp8-pp4",
                      .assignments = {"cluster.nodes=8", "job.pp=2", "job.model.layers=40"}},
                     context);
   ASSERT_TRUE(scenario) << all_text(d);
@@ -107,7 +115,9 @@ TEST_F(Jobs, AssignmentsReachTheClusterAndTheJob) {
 TEST_F(Jobs, FaultsOfAPlanArePlacedWhereTheValueWasWritten) {
   Diagnostics d;
   ReadContext context(d, &library_);
-  EXPECT_FALSE(load_scenario({.file = {}, .cluster = "dgx-h100", .job = "llama3-70b-tp8-pp4",
+  EXPECT_FALSE(load_scenario({.file = {},
+                              .cluster = "dgx-h100",
+                              .job = "llama3-70b-tp8-pp4",
                               .assignments = {"cluster.nodes=8", "job.pp=3", "job.tp=6"}},
                              context));
   const std::string text = all_text(d);
@@ -119,8 +129,8 @@ TEST_F(Jobs, FaultsOfAPlanArePlacedWhereTheValueWasWritten) {
 TEST_F(Jobs, UnknownPathsAreErrorsWithASuggestion) {
   Diagnostics d;
   ReadContext context(d, &library_);
-  EXPECT_FALSE(load_scenario({.file = {}, .cluster = "dgx-h100", .job = "llama3-8b-fsdp", .assignments = {"job.sequence_paralel=true"}},
-                             context));
+  EXPECT_FALSE(load_scenario(
+      {.file = {}, .cluster = "dgx-h100", .job = "llama3-8b-fsdp", .assignments = {"job.sequence_paralel=true"}}, context));
   EXPECT_NE(all_text(d).find("sequence_parallel"), std::string::npos) << all_text(d);
 }
 
@@ -129,16 +139,18 @@ TEST_F(Jobs, AJobFileIsCheckedKeyByKey) {
   const std::string text = faults(
       "kind: job\nmodel: llama3-9b\nseq_len: 010\nmicro_batch: 0\ntp: eight\ndp: 0\nstrategy: zero\nbucket_size: 25\n"
       "sequence_parallel: NO\nheads: 4\n");
-  for (const char* expected : {"job.yaml:2:", "did you mean 'llama3-8b'", "job.yaml:3:", "job.yaml:4:", "job.yaml:5:", "job.yaml:6:",
-                               "job.yaml:7:", "job.yaml:8:", "job.yaml:9:", "job.yaml:10:"}) {
+  for (const char* expected : {"job.yaml:2:", "did you mean 'llama3-8b'", "job.yaml:3:", "job.yaml:4:", "job.yaml:5:",
+                               "job.yaml:6:", "job.yaml:7:", "job.yaml:8:", "job.yaml:9:", "job.yaml:10:"}) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " in\n" << text;
   }
 }
 
 TEST_F(Jobs, AModelMayBeWrittenInline) {
-  EXPECT_EQ(faults("kind: job\nseq_len: 128\nmodel: {layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_dim: 16, ffn: 128, vocab: 256}\n"),
+  EXPECT_EQ(faults("kind: job\nseq_len: 128\nmodel: {layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_dim: 16, ffn: 128, "
+                   "vocab: 256}\n"),
             "");
-  EXPECT_NE(faults("kind: job\nseq_len: 128\nmodel: {layers: 2, hidden: 64, heads: 4, kv_heads: 3, head_dim: 16, ffn: 128, vocab: 256}\n")
+  EXPECT_NE(faults("kind: job\nseq_len: 128\nmodel: {layers: 2, hidden: 64, heads: 4, kv_heads: 3, head_dim: 16, ffn: 128, "
+                   "vocab: 256}\n")
                 .find("4 query heads do not share 3 key/value heads evenly"),
             std::string::npos);
 }
@@ -148,7 +160,8 @@ TEST_F(Jobs, AProductThatIsNotTheGpuCountSaysWhatWouldBe) {
   job.tp = 8;
   job.pp = 4;
   job.dp = 3;
-  EXPECT_NE(plan_faults(job, 128).find("tp 8 x pp 4 x dp 3 = 96 GPUs, but the cluster has 128 (dp 4 or dp: auto)"), std::string::npos)
+  EXPECT_NE(plan_faults(job, 128).find("tp 8 x pp 4 x dp 3 = 96 GPUs, but the cluster has 128 (dp 4 or dp: auto)"),
+            std::string::npos)
       << plan_faults(job, 128);
   EXPECT_NE(plan_faults(job, 64).find("the job is larger than the cluster"), std::string::npos);
   job.dp = AutoCount();
@@ -159,7 +172,8 @@ TEST_F(Jobs, AProductThatIsNotTheGpuCountSaysWhatWouldBe) {
 TEST_F(Jobs, PlansThatCannotBeCutSayWhy) {
   JobSpec job = llama70b();
   job.tp = 3;
-  EXPECT_NE(plan_faults(job, 3).find("job.yaml:3:5: error: tp: 64 attention heads are not divisible by tp 3"), std::string::npos);
+  EXPECT_NE(plan_faults(job, 3).find("job.yaml:3:5: error: tp: 64 attention heads are not divisible by tp 3"),
+            std::string::npos);
   job = llama70b();
   job.pp = 81;
   EXPECT_NE(plan_faults(job, 81).find("80 layers are fewer than 81 pipeline stages"), std::string::npos);
@@ -224,7 +238,8 @@ TEST_F(Jobs, EmbeddingAndHeadCountAsLayersWhereLayersDoNotDivide) {
   }
 }
 
-constexpr const char* kQwen3 = R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
+constexpr const char* kQwen3 =
+    R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
  "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "tie_word_embeddings": false,
  "sliding_window": null, "attention_bias": false, "max_position_embeddings": 40960})";
 
@@ -247,11 +262,14 @@ TEST_F(Jobs, WhatIsNotSupportedIsNamedByItsKey) {
   const auto errors = [&](const char* more) {
     Diagnostics d;
     EXPECT_FALSE(model(std::string(R"({"model_type": "deepseek_v3", )") + more + R"("hidden_size": 64, "intermediate_size": 64,
-        "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})", "config.json", d));
+        "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})",
+                       "config.json", d));
     return all_text(d);
   };
-  EXPECT_NE(errors("\"n_routed_experts\": 256, ").find("n_routed_experts: mixture of experts is not supported yet"), std::string::npos);
-  EXPECT_NE(errors("\"kv_lora_rank\": 512, ").find("kv_lora_rank: multi-head latent attention is not supported yet"), std::string::npos);
+  EXPECT_NE(errors("\"n_routed_experts\": 256, ").find("n_routed_experts: mixture of experts is not supported yet"),
+            std::string::npos);
+  EXPECT_NE(errors("\"kv_lora_rank\": 512, ").find("kv_lora_rank: multi-head latent attention is not supported yet"),
+            std::string::npos);
   EXPECT_NE(errors("").find("model_type: 'deepseek_v3' is not supported yet"), std::string::npos);
   Diagnostics d;
   EXPECT_FALSE(model(R"({"model_type": "llama", "hidden_size": -4, "num_hidden_layers": 2})", "config.json", d));

@@ -72,8 +72,8 @@ TEST(StepFlops, Gpt3MlperfRateIsReproduced) {
 // One layer, one token, h = a d = 2, g d = 1, f = 3, V = 5, s = 1: projections 2 x 2 x (2 + 2 + 2), core 2 x 2, MLP 6 x 2 x 3,
 // logits 2 x 2 x 5.
 TEST(StepFlops, EveryTermByHand) {
-  const TransformerSpec m{.name = "by hand", .layers = 1, .hidden = 2, .heads = 2, .kv_heads = 1,
-                          .head_dim = 1, .ffn = 3, .vocab = 5};
+  const TransformerSpec m{
+      .name = "by hand", .layers = 1, .hidden = 2, .heads = 2, .kv_heads = 1, .head_dim = 1, .ffn = 3, .vocab = 5};
   const ForwardFlops f = forward_flops(m, 1, 1);
   EXPECT_EQ(f.attention_projections, 24);
   EXPECT_EQ(f.attention_core, 4);

@@ -63,9 +63,8 @@ TEST(Network, EveryCableIsItsOwnEqualCostPath) {
 TEST(Network, PathsBetweenPodsStayWithTheCoresOfTheirSpine) {
   const Network net = three_tiers(1, 2);
   // index = ((spine x 5 + core) x 1 + 0) x 2 + cable: spine 2, core 4 of its group (core 14), cable 1 -> 29.
-  EXPECT_EQ(path_names(net, hop(0, 11), 29),
-            (Names{"host0>pod0.leaf0", "pod0.leaf0>pod0.spine2", "pod0.spine2>core14#1", "core14>pod2.spine2#1",
-                   "pod2.spine2>pod2.leaf1", "pod2.leaf1>host11"}));
+  EXPECT_EQ(path_names(net, hop(0, 11), 29), (Names{"host0>pod0.leaf0", "pod0.leaf0>pod0.spine2", "pod0.spine2>core14#1",
+                                                    "core14>pod2.spine2#1", "pod2.spine2>pod2.leaf1", "pod2.leaf1>host11"}));
 }
 
 TEST(Network, GpusOfANodeMeetInTheNvSwitch) {

@@ -45,9 +45,9 @@ TEST(Router, SprayConservesTheTransferOnEveryTier) {
   const Network net = three_tiers(2, 3);
   const Router router(net, RoutingPolicy::kSpray, 0);
   EXPECT_EQ(router.weight(), 90);
-  EXPECT_EQ(share_by_tier(net, route_of(router, hop(0, 11))),
-            (std::map<LinkTier, std::int64_t>{
-                {LinkTier::kHost, 180}, {LinkTier::kLeafSpine, 180}, {LinkTier::kSpineCore, 180}}));
+  EXPECT_EQ(
+      share_by_tier(net, route_of(router, hop(0, 11))),
+      (std::map<LinkTier, std::int64_t>{{LinkTier::kHost, 180}, {LinkTier::kLeafSpine, 180}, {LinkTier::kSpineCore, 180}}));
   // Within a pod: 6 paths, 15 units on each cable.
   for (const LinkShare& s : route_of(router, hop(0, 2)).shares) {
     EXPECT_EQ(s.coefficient, net.link(s.link).tier == LinkTier::kHost ? 90 : 15);

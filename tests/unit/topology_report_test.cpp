@@ -88,9 +88,9 @@ TEST(TopologyReport, TableIsWhatAnArchitectReads) {
 
 // 9 nodes in 3 racks of a pod each, 4 spines a pod, 4 cores: 9 host bundles, 12 leaf-spine cables, 12 x 1 spine-core.
 TEST(Dot, DrawsEveryBundleOnce) {
-  const ClusterSpec spec =
-      shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100", "fabric={nodes_per_leaf: 3, leaves_per_pod: 1, spines: 4, "
-                                                                  "cores_per_spine: 1}"});
+  const ClusterSpec spec = shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100",
+                                                        "fabric={nodes_per_leaf: 3, leaves_per_pod: 1, spines: 4, "
+                                                        "cores_per_spine: 1}"});
   const std::string dot = to_dot(build_network(spec), "a \"b\"");
   EXPECT_EQ(count(dot, " -- "), 9u + 12 + 12);
   EXPECT_EQ(count(dot, "subgraph cluster_rack"), 3u);

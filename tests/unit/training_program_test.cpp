@@ -228,7 +228,7 @@ TEST(TrainingProgram, GathersRunAtMostPrefetchUnitsAhead) {
   const std::vector<std::int64_t> none = waits(0);
   ASSERT_EQ(none.size(), 1u + 6 + 6);
   EXPECT_EQ(none[0], 0);
-  EXPECT_EQ(none[1], 2);  // the root's gather is waited for, the embedding computed
+  EXPECT_EQ(none[1], 2);      // the root's gather is waited for, the embedding computed
   EXPECT_EQ(none[2], 2 + 3);  // a wait and two parts
   for (const std::size_t p : {1u, 3u}) {
     const std::vector<std::int64_t> ahead = waits(static_cast<std::int64_t>(p));

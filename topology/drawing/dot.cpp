@@ -52,7 +52,8 @@ class DotWriter {
 
   [[nodiscard]] std::string node_label(std::uint32_t n) const {
     if (net_.nics_per_node() == 0 && net_.endpoints_per_node() == 1) return node_name(n);
-    return fmt::format("{}\\n{}, {}", node_name(n), count(net_.endpoints_per_node(), "GPU"), count(net_.nics_per_node(), "NIC"));
+    return fmt::format("{}\\n{}, {}", node_name(n), count(net_.endpoints_per_node(), "GPU"),
+                       count(net_.nics_per_node(), "NIC"));
   }
 
   // One box per rack with its leaf and nodes; pods around them where there are several.
@@ -66,7 +67,8 @@ class DotWriter {
     for (std::uint32_t rack = 0; rack < net_.rack_count(); ++rack) {
       const std::uint32_t pod = net_.fabric().pod_of_leaf(rack);
       const bool is_first = rack == 0 || net_.fabric().pod_of_leaf(rack - 1) != pod;
-      if (has_pods && is_first) add("{}  subgraph cluster_pod{} {{ label=\"pod {}\"; color=\"#b0b0b0\";\n", rack == 0 ? "" : "  }\n", pod, pod);
+      if (has_pods && is_first)
+        add("{}  subgraph cluster_pod{} {{ label=\"pod {}\"; color=\"#b0b0b0\";\n", rack == 0 ? "" : "  }\n", pod, pod);
       add("  subgraph cluster_rack{} {{ label=\"rack {}\"; color=\"#d0d0d0\";\n", rack, rack);
       add("    \"{}\" [fillcolor=\"#d5e8d4\"];\n", net_.name(net_.fabric().leaf(rack)));
       for (; n < net_.node_count() && net_.rack_of(NodeId(n)) == rack; ++n) {
@@ -85,8 +87,10 @@ class DotWriter {
       for (std::uint32_t i = 0; i < count; ++i) add("    \"{}\" [fillcolor=\"{}\"];\n", net_.name(device(i)), color);
       add("  }}\n");
     };
-    rank(f.spines(), [&f](std::uint32_t i) { return f.spine(i); }, "#dae8fc");
-    rank(f.cores(), [&f](std::uint32_t i) { return f.core(i); }, "#e1d5e7");
+    rank(
+        f.spines(), [&f](std::uint32_t i) { return f.spine(i); }, "#dae8fc");
+    rank(
+        f.cores(), [&f](std::uint32_t i) { return f.core(i); }, "#e1d5e7");
   }
 
   // A link leads up when its far end has the larger device number; the other direction of the cable is not drawn.

@@ -22,8 +22,7 @@ int switches_above(std::int64_t down_links, Rate down, double ratio, Rate up, in
 }
 
 double ratio_of(std::int64_t down_links, Rate down, std::int64_t up_links, Rate up) {
-  return static_cast<double>(down_links) * down.bytes_per_second() /
-         (static_cast<double>(up_links) * up.bytes_per_second());
+  return static_cast<double>(down_links) * down.bytes_per_second() / (static_cast<double>(up_links) * up.bytes_per_second());
 }
 
 int ceil_share(int total, int per) { return (total - 1) / per + 1; }
@@ -47,17 +46,17 @@ FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nod
   f.spines = spec.spines ? *spec.spines
                          : switches_above(down, wires.host.nominal, *size.leaf.asked, wires.leaf_spine.nominal,
                                           wires.leaf_spine_cables);
-  size.leaf.real = ratio_of(down, wires.host.nominal, std::int64_t{f.spines} * wires.leaf_spine_cables, wires.leaf_spine.nominal);
+  size.leaf.real =
+      ratio_of(down, wires.host.nominal, std::int64_t{f.spines} * wires.leaf_spine_cables, wires.leaf_spine.nominal);
   if (f.leaves_per_pod == 0 || leaves <= f.leaves_per_pod) return size;
 
   const std::int64_t spine_down = std::int64_t{f.leaves_per_pod} * wires.leaf_spine_cables;
   if (!spec.cores_per_spine) size.spine.asked = spec.core_oversubscription.value_or(1);
-  f.cores_per_spine = spec.cores_per_spine
-                          ? *spec.cores_per_spine
-                          : switches_above(spine_down, wires.leaf_spine.nominal, *size.spine.asked,
-                                           wires.spine_core.nominal, wires.spine_core_cables);
-  size.spine.real = ratio_of(spine_down, wires.leaf_spine.nominal,
-                             std::int64_t{f.cores_per_spine} * wires.spine_core_cables, wires.spine_core.nominal);
+  f.cores_per_spine = spec.cores_per_spine ? *spec.cores_per_spine
+                                           : switches_above(spine_down, wires.leaf_spine.nominal, *size.spine.asked,
+                                                            wires.spine_core.nominal, wires.spine_core_cables);
+  size.spine.real = ratio_of(spine_down, wires.leaf_spine.nominal, std::int64_t{f.cores_per_spine} * wires.spine_core_cables,
+                             wires.spine_core.nominal);
   return size;
 }
 
@@ -80,20 +79,25 @@ PortCounts ports_used(const FabricShape& f, int nodes, int ports_per_node) {
 const FieldTable<FabricSpec>& fabric_fields() {
   static const FieldTable<FabricSpec> table = [] {
     FieldTable<FabricSpec> t;
-    t.field("nodes_per_leaf", &FabricSpec::nodes_per_leaf).range(1, kMostNodes).doc(
-        "servers (or bare hosts) whose ports share a leaf switch; one leaf for all when absent");
-    t.field("leaves_per_pod", &FabricSpec::leaves_per_pod).range(1, kMostNodes).doc(
-        "leaves that share their spines; given: pods meet in core switches (three tiers)");
+    t.field("nodes_per_leaf", &FabricSpec::nodes_per_leaf)
+        .range(1, kMostNodes)
+        .doc("servers (or bare hosts) whose ports share a leaf switch; one leaf for all when absent");
+    t.field("leaves_per_pod", &FabricSpec::leaves_per_pod)
+        .range(1, kMostNodes)
+        .doc("leaves that share their spines; given: pods meet in core switches (three tiers)");
     t.field("spines", &FabricSpec::spines).range(1, kMostSwitches).doc("spine switches per pod; every leaf reaches each");
-    t.field("oversubscription", &FabricSpec::oversubscription).range(kLowestRatio, kHighestRatio).doc(
-        "capacity into a leaf over capacity out of it, instead of spines; 1 when both are absent");
-    t.field("cores_per_spine", &FabricSpec::cores_per_spine).range(1, kMostSwitches).doc(
-        "core switches that each spine reaches");
+    t.field("oversubscription", &FabricSpec::oversubscription)
+        .range(kLowestRatio, kHighestRatio)
+        .doc("capacity into a leaf over capacity out of it, instead of spines; 1 when both are absent");
+    t.field("cores_per_spine", &FabricSpec::cores_per_spine)
+        .range(1, kMostSwitches)
+        .doc("core switches that each spine reaches");
     t.field("core_oversubscription", &FabricSpec::core_oversubscription)
         .range(kLowestRatio, kHighestRatio)
         .doc("the same ratio of a spine, instead of cores_per_spine; 1 when both are absent");
-    t.field("switch_ports", &FabricSpec::switch_ports).range(1, kMostSwitches).doc(
-        "ports of the largest switch; not checked when absent");
+    t.field("switch_ports", &FabricSpec::switch_ports)
+        .range(1, kMostSwitches)
+        .doc("ports of the largest switch; not checked when absent");
     t.validate([](const FabricSpec& f, Section& at) {
       if (f.spines && f.oversubscription) {
         at.error("oversubscription", "is given together with spines, and each decides the other", "keep one of the two");
@@ -120,8 +124,9 @@ const FieldTable<CableSpec>& cable_fields() {
   static const FieldTable<CableSpec> table = [] {
     FieldTable<CableSpec> t;
     t.field("speed", &CableSpec::speed).range(kLowestRate, kHighestRate).doc("line rate; the NIC's when absent");
-    t.field("latency", &CableSpec::latency).range(Duration(), kLongestLatency).doc(
-        "one cable and the switch behind it; the network's when absent");
+    t.field("latency", &CableSpec::latency)
+        .range(Duration(), kLongestLatency)
+        .doc("one cable and the switch behind it; the network's when absent");
     return t;
   }();
   return table;
@@ -131,8 +136,9 @@ const FieldTable<TrunkSpec>& trunk_fields() {
   static const FieldTable<TrunkSpec> table = [] {
     FieldTable<TrunkSpec> t;
     t.field("speed", &TrunkSpec::speed).range(kLowestRate, kHighestRate).doc("line rate of one cable; the NIC's when absent");
-    t.field("latency", &TrunkSpec::latency).range(Duration(), kLongestLatency).doc(
-        "one cable and the switch behind it; the network's when absent");
+    t.field("latency", &TrunkSpec::latency)
+        .range(Duration(), kLongestLatency)
+        .doc("one cable and the switch behind it; the network's when absent");
     t.field("cables", &TrunkSpec::cables).range(1, kMostCables).doc("parallel cables between each pair of switches");
     return t;
   }();

@@ -18,13 +18,13 @@ template <class T>
 class FieldTable;
 
 struct FabricSpec {
-  std::optional<int> nodes_per_leaf;  // absent: one leaf for all
-  std::optional<int> leaves_per_pod;  // given: three tiers
-  std::optional<int> spines;          // per pod
-  std::optional<double> oversubscription;       // leaf tier
+  std::optional<int> nodes_per_leaf;       // absent: one leaf for all
+  std::optional<int> leaves_per_pod;       // given: three tiers
+  std::optional<int> spines;               // per pod
+  std::optional<double> oversubscription;  // leaf tier
   std::optional<int> cores_per_spine;
   std::optional<double> core_oversubscription;  // spine tier
-  std::optional<int> switch_ports;    // most ports a switch has; absent: not checked
+  std::optional<int> switch_ports;              // most ports a switch has; absent: not checked
 };
 
 // The cables of one tier; what is absent comes from the network.

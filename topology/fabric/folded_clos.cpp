@@ -21,8 +21,8 @@ void append_pair(DeviceId low, DeviceId high, const Wire& wire, LinkTier tier, s
 
 }  // namespace
 
-FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node,
-                       std::uint32_t first_device, std::uint32_t first_link)
+FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node, std::uint32_t first_device,
+                       std::uint32_t first_link)
     : shape_(shape),
       nodes_(nodes),
       ports_per_node_(ports_per_node),

@@ -8,10 +8,14 @@ namespace lockstep {
 
 std::string_view to_text(GpuGeneration g) {
   switch (g) {
-    case GpuGeneration::kVolta: return "volta";
-    case GpuGeneration::kAmpere: return "ampere";
-    case GpuGeneration::kHopper: return "hopper";
-    case GpuGeneration::kBlackwell: return "blackwell";
+    case GpuGeneration::kVolta:
+      return "volta";
+    case GpuGeneration::kAmpere:
+      return "ampere";
+    case GpuGeneration::kHopper:
+      return "hopper";
+    case GpuGeneration::kBlackwell:
+      return "blackwell";
   }
   LOCKSTEP_CHECK(false, "unknown GPU generation {}", static_cast<int>(g));
 }
@@ -37,8 +41,11 @@ const FieldTable<NvlinkSpec>& nvlink_fields() {
   static const FieldTable<NvlinkSpec> table = [] {
     FieldTable<NvlinkSpec> t;
     t.field("links", &NvlinkSpec::links).required().range(1, 64).doc("NVLink links of one GPU");
-    t.field("rate_per_link", &NvlinkSpec::rate_per_link).required().range(kLowestRate, kHighestRate).in_bytes().doc(
-        "data-sheet rate of one link, one direction");
+    t.field("rate_per_link", &NvlinkSpec::rate_per_link)
+        .required()
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("data-sheet rate of one link, one direction");
     t.field("payload_per_link", &NvlinkSpec::payload_per_link)
         .required()
         .range(kLowestRate, kHighestRate)
@@ -60,10 +67,16 @@ const FieldTable<NvlinkSpec>& nvlink_fields() {
 const FieldTable<PcieSpec>& pcie_fields() {
   static const FieldTable<PcieSpec> table = [] {
     FieldTable<PcieSpec> t;
-    t.field("rate", &PcieSpec::rate).required().range(kLowestRate, kHighestRate).in_bytes().doc(
-        "data-sheet rate of the slot, one direction");
-    t.field("payload", &PcieSpec::payload).required().range(kLowestRate, kHighestRate).in_bytes().doc(
-        "payload rate of the slot, one direction");
+    t.field("rate", &PcieSpec::rate)
+        .required()
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("data-sheet rate of the slot, one direction");
+    t.field("payload", &PcieSpec::payload)
+        .required()
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("payload rate of the slot, one direction");
     t.validate([](const PcieSpec& s, Section& at) {
       if (s.payload > s.rate) at.error("payload", "is above the rate of the slot", "give the payload share of rate");
     });
@@ -75,8 +88,10 @@ const FieldTable<PcieSpec>& pcie_fields() {
 const FieldTable<GpuEfficiency>& efficiency_fields() {
   static const FieldTable<GpuEfficiency> table = [] {
     FieldTable<GpuEfficiency> t;
-    t.field("gemm", &GpuEfficiency::gemm).required().range({0.01}, {1}).doc(
-        "share of the dense peak that long matrix products reach");
+    t.field("gemm", &GpuEfficiency::gemm)
+        .required()
+        .range({0.01}, {1})
+        .doc("share of the dense peak that long matrix products reach");
     t.field("gemm_ramp_k", &GpuEfficiency::gemm_ramp_k)
         .range(0, 4096)
         .doc("an inner product of length K reaches K / (K + this) of that share");
@@ -88,8 +103,10 @@ const FieldTable<GpuEfficiency>& efficiency_fields() {
         .required()
         .range({0.1}, {1})
         .doc("that share in the backward pass over that in the forward pass");
-    t.field("hbm", &GpuEfficiency::hbm).required().range({0.01}, {1}).doc(
-        "share of the HBM rate that memory-bound kernels reach");
+    t.field("hbm", &GpuEfficiency::hbm)
+        .required()
+        .range({0.01}, {1})
+        .doc("share of the HBM rate that memory-bound kernels reach");
     t.field("comm_slowdown", &GpuEfficiency::comm_slowdown)
         .required()
         .range({0}, {1})

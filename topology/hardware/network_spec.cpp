@@ -12,9 +12,12 @@ namespace lockstep {
 
 std::string_view to_text(Transport t) {
   switch (t) {
-    case Transport::kInfiniBand: return "ib";
-    case Transport::kRoce: return "roce";
-    case Transport::kTcp: return "tcp";
+    case Transport::kInfiniBand:
+      return "ib";
+    case Transport::kRoce:
+      return "roce";
+    case Transport::kTcp:
+      return "tcp";
   }
   LOCKSTEP_CHECK(false, "unknown transport {}", static_cast<int>(t));
 }
@@ -47,8 +50,9 @@ std::optional<Document> open_network(const Node& node, ReadContext& context, con
     for (const ConfigEntry& e : entries) names.push_back(e.name);
     const std::string guess = closest(name->preset, names);
     context.diagnostics().error(node.position(), path, fmt::format("there is no transport '{}'", name->preset),
-                                guess.empty() ? "NAME-NICSxGBPS, like ib-8x400; `lockstep list networks` shows the names"
-                                              : fmt::format("did you mean {}-{}?", guess, node.text().substr(name->preset.size() + 1)));
+                                guess.empty()
+                                    ? "NAME-NICSxGBPS, like ib-8x400; `lockstep list networks` shows the names"
+                                    : fmt::format("did you mean {}-{}?", guess, node.text().substr(name->preset.size() + 1)));
     return std::nullopt;
   }
   std::optional<Document> document =

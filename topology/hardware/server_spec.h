@@ -14,8 +14,8 @@ struct ServerSpec {
   std::string name;
   GpuSpec gpu;
   int gpus = 8;
-  Duration nvlink_latency;        // of one link: GPU to NVSwitch
-  Duration pcie_latency;          // of one link: GPU or NIC to the PCIe hub
+  Duration nvlink_latency;           // of one link: GPU to NVSwitch
+  Duration pcie_latency;             // of one link: GPU or NIC to the PCIe hub
   std::optional<PcieSpec> nic_pcie;  // the slots of the NICs; those of the GPUs when absent
 };
 

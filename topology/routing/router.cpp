@@ -10,9 +10,12 @@ namespace lockstep {
 
 std::string_view to_text(RoutingPolicy policy) {
   switch (policy) {
-    case RoutingPolicy::kEcmp: return "ecmp";
-    case RoutingPolicy::kSpray: return "spray";
-    case RoutingPolicy::kStatic: return "static";
+    case RoutingPolicy::kEcmp:
+      return "ecmp";
+    case RoutingPolicy::kSpray:
+      return "spray";
+    case RoutingPolicy::kStatic:
+      return "static";
   }
   LOCKSTEP_CHECK(false, "unknown routing policy {}", static_cast<int>(policy));
 }
@@ -31,8 +34,8 @@ std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key) const {
   const auto nic = [this](EndpointId e, int chosen) {
     return static_cast<std::uint64_t>(chosen == Hop::kNearestNic ? network_->nearest_nic(e) : chosen);
   };
-  const std::uint64_t h = hash_words({seed_, flow_key, hop.from.value(), hop.to.value(), nic(hop.from, hop.from_nic),
-                                      nic(hop.to, hop.to_nic)});
+  const std::uint64_t h =
+      hash_words({seed_, flow_key, hop.from.value(), hop.to.value(), nic(hop.from, hop.from_nic), nic(hop.to, hop.to_nic)});
   return static_cast<std::int64_t>((static_cast<UInt128>(h) * static_cast<std::uint64_t>(count)) >> 64);
 }
 

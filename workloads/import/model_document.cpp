@@ -63,7 +63,8 @@ class HuggingFaceReader {
     }
     const Parsed<std::int64_t> parsed = node.is_scalar() && !node.is_quoted() ? parse_int(node.text()) : Parsed<std::int64_t>{};
     if (parsed && *parsed.value >= 1 && *parsed.value <= highest) return *parsed.value;
-    error(node, key, node.is_scalar() ? fmt::format("'{}' is no number from 1 to {}", node.text(), highest) : "is no number", {});
+    error(node, key, node.is_scalar() ? fmt::format("'{}' is no number from 1 to {}", node.text(), highest) : "is no number",
+          {});
     return 0;
   }
 

@@ -20,14 +20,14 @@ struct GpuSpec;  // topology/hardware/gpu_spec.h
 
 // What a kernel model needs to know of a GPU.
 struct GpuPerformance {
-  double peak_flops = 0;                 // dense, of the matrix products' data type, flop/s
-  double hbm_bytes_per_s = 0;            // data sheet
-  double gemm_efficiency = 1;            // asymptote, of the peak
-  double gemm_ramp_k = 0;                // K0
+  double peak_flops = 0;       // dense, of the matrix products' data type, flop/s
+  double hbm_bytes_per_s = 0;  // data sheet
+  double gemm_efficiency = 1;  // asymptote, of the peak
+  double gemm_ramp_k = 0;      // K0
   double hbm_efficiency = 1;
-  double attention_efficiency = 1;       // fused attention forward, of the peak, per executed (causal) flop
-  double attention_backward_ratio = 1;   // backward's efficiency over forward's
-  double comm_slowdown = 0;              // compute takes 1 + this while a collective of the rank is in flight
+  double attention_efficiency = 1;      // fused attention forward, of the peak, per executed (causal) flop
+  double attention_backward_ratio = 1;  // backward's efficiency over forward's
+  double comm_slowdown = 0;             // compute takes 1 + this while a collective of the rank is in flight
 };
 
 // Of matrix products in bf16.

@@ -8,8 +8,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kActivation = 2;      // bytes of a 16-bit activation or weight
-constexpr double kDropoutMask = 1;     // bytes
+constexpr double kActivation = 2;       // bytes of a 16-bit activation or weight
+constexpr double kDropoutMask = 1;      // bytes
 constexpr double kFlashBackward = 2.5;  // flops of a fused core's backward over its forward
 
 // Sizes of one rank and micro-batch, as doubles because cost models are.

@@ -13,8 +13,7 @@
 
 namespace lockstep {
 
-inline constexpr const char* kFlopConvention =
-    "model FLOPs: causal attention halved, logits counted, recompute not counted";
+inline constexpr const char* kFlopConvention = "model FLOPs: causal attention halved, logits counted, recompute not counted";
 
 struct ForwardFlops {
   double attention_projections = 0;

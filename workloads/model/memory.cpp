@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kActivation = 2;    // bytes of a 16-bit value
+constexpr std::int64_t kActivation = 2;     // bytes of a 16-bit value
 constexpr std::int64_t kAdamState = 3 * 4;  // master weight and two moments, 32 bits
 
 // Values a rank stores once per token of width `hidden`: the whole of it, or its part of the sequence.
@@ -43,8 +43,7 @@ std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, std::
 }
 
 std::int64_t activations(const TrainingPlan& plan, std::int64_t stage) {
-  const PipelineShape shape{
-      .stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.job.virtual_stages};
+  const PipelineShape shape{.stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.job.virtual_stages};
   const std::int64_t chunks = peak_in_flight(shape, stage);
   const std::int64_t layers = checked_mul(chunks, plan.chunk_layers(stage));
   const std::int64_t ends = end_activations(plan, stage, std::min(chunks, plan.micro_batches));
@@ -70,11 +69,11 @@ std::int64_t layer_activation_bytes(const TrainingPlan& plan) {
   const std::int64_t kv = ceil_div(m.kv_heads, plan.tp()) * m.head_dim;
   const std::int64_t ffn = ceil_div(m.ffn, plan.tp());
 
-  std::int64_t bytes = 4 * kActivation * hidden_values(plan);   // inputs of two norms, of qkv and of the MLP
-  if (m.has_dropout) bytes += 2 * hidden_values(plan);          // masks of the two residual branches
-  std::int64_t width = 2 * q + 2 * kv;                          // q, attention output; k, v
+  std::int64_t bytes = 4 * kActivation * hidden_values(plan);  // inputs of two norms, of qkv and of the MLP
+  if (m.has_dropout) bytes += 2 * hidden_values(plan);         // masks of the two residual branches
+  std::int64_t width = 2 * q + 2 * kv;                         // q, attention output; k, v
   if (m.has_qk_norm) width += q + kv;
-  width += (m.is_gated ? 3 : 2) * ffn;                          // inputs of the activation function and of the down projection
+  width += (m.is_gated ? 3 : 2) * ffn;  // inputs of the activation function and of the down projection
   bytes += checked_mul(checked_mul(tokens, width), kActivation);
   return bytes + attention_core_bytes(plan);
 }

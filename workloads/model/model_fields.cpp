@@ -24,11 +24,13 @@ void add_geometry(FieldTable<TransformerSpec>& t) {
 void add_options(FieldTable<TransformerSpec>& t) {
   t.field("gated", &TransformerSpec::is_gated).doc("the feed-forward part multiplies two branches (SwiGLU)");
   t.field("tied_embeddings", &TransformerSpec::has_tied_embeddings).doc("logits reuse the word embedding");
-  t.field("learned_positions", &TransformerSpec::has_learned_positions).doc("a learned embedding per position instead of rotary");
+  t.field("learned_positions", &TransformerSpec::has_learned_positions)
+      .doc("a learned embedding per position instead of rotary");
   t.field("linear_biases", &TransformerSpec::has_linear_biases).doc("every projection has a bias");
   t.field("qkv_biases", &TransformerSpec::has_qkv_biases).doc("the q, k and v projections have a bias");
   t.field("qk_norm", &TransformerSpec::has_qk_norm).doc("q and k are normalised per head");
-  t.field("dropout", &TransformerSpec::has_dropout).doc("dropout on attention weights and residual branches; costs time and memory");
+  t.field("dropout", &TransformerSpec::has_dropout)
+      .doc("dropout on attention weights and residual branches; costs time and memory");
   t.choice("norm", &TransformerSpec::norm,
            {{"rms", NormKind::kRms, "RMSNorm: one weight per channel"},
             {"layer", NormKind::kLayer, "LayerNorm: weight and bias per channel"}})

@@ -26,7 +26,7 @@ struct TransformerSpec {
   std::int64_t head_dim = 0;
   std::int64_t ffn = 0;
   std::int64_t vocab = 0;
-  std::int64_t max_positions = 0;  // 0: not said
+  std::int64_t max_positions = 0;      // 0: not said
   bool is_gated = true;                // SwiGLU: gate and up projections
   bool has_tied_embeddings = false;    // logits reuse the word embedding
   bool has_learned_positions = false;  // max_positions x hidden more parameters; otherwise rotary

@@ -8,7 +8,7 @@ namespace lockstep {
 
 class AutoCount {
  public:
-  constexpr AutoCount() = default;  // auto
+  constexpr AutoCount() = default;                            // auto
   constexpr AutoCount(std::int64_t count) : count_(count) {}  // NOLINT(google-explicit-constructor): job.dp = 8
   [[nodiscard]] constexpr bool is_auto() const { return count_ == 0; }
   [[nodiscard]] constexpr std::int64_t count() const { return count_; }  // PRE: not auto

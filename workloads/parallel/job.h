@@ -33,27 +33,27 @@ struct JobSpec {
   TransformerSpec model;
 
   std::int64_t seq_len = 0;
-  std::int64_t micro_batch = 1;                      // sequences
-  std::optional<std::int64_t> global_batch;          // sequences; or
+  std::int64_t micro_batch = 1;                       // sequences
+  std::optional<std::int64_t> global_batch;           // sequences; or
   std::optional<std::int64_t> gradient_accumulation;  // micro-batches per data-parallel rank and step
 
   std::int64_t tp = 1;
   std::int64_t pp = 1;
   AutoCount dp;
-  std::int64_t virtual_stages = 1;  // model chunks per pipeline stage; above 1 the schedule is interleaved
+  std::int64_t virtual_stages = 1;   // model chunks per pipeline stage; above 1 the schedule is interleaved
   std::vector<std::int64_t> stages;  // layers per stage; empty: the default split
   bool sequence_parallel = false;
   bool scatter_gather = false;  // pipeline messages cut by tp and gathered again on arrival
 
   Strategy strategy = Strategy::kDdp;
-  std::int64_t prefetch = 1;  // FSDP units gathered ahead of the one that computes
-  Bytes bucket_size{25 * 1024 * 1024};       // DDP: a bucket closes when it holds this much
-  Bytes first_bucket_size{1024 * 1024};      // DDP: so that the first all-reduce starts early
-  bool overlap_grad_reduce = true;           // DDP: buckets leave during the last backward, not after it
+  std::int64_t prefetch = 1;             // FSDP units gathered ahead of the one that computes
+  Bytes bucket_size{25 * 1024 * 1024};   // DDP: a bucket closes when it holds this much
+  Bytes first_bucket_size{1024 * 1024};  // DDP: so that the first all-reduce starts early
+  bool overlap_grad_reduce = true;       // DDP: buckets leave during the last backward, not after it
 
   Recompute recompute = Recompute::kNone;
   AttentionKernel attention = AttentionKernel::kFlash;
-  DataType precision = DataType::kBf16;  // of weights and activations
+  DataType precision = DataType::kBf16;   // of weights and activations
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
 

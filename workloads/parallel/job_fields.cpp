@@ -13,7 +13,10 @@ void add_batch(FieldTable<JobSpec>& t) {
       .required()
       .doc("a shipped model, a YAML file, or the config.json of a Hugging Face model");
   t.field("seq_len", &JobSpec::seq_len).required().range(1, 1 << 24).unit("tokens").doc("length of a sequence");
-  t.field("micro_batch", &JobSpec::micro_batch).range(1, 65'536).unit("sequences").doc("computed at once by a data-parallel rank");
+  t.field("micro_batch", &JobSpec::micro_batch)
+      .range(1, 65'536)
+      .unit("sequences")
+      .doc("computed at once by a data-parallel rank");
   t.field("global_batch", &JobSpec::global_batch)
       .range(1, std::int64_t{1} << 40)
       .unit("sequences")
@@ -34,7 +37,9 @@ void add_parallelism(FieldTable<JobSpec>& t) {
   t.field("stages", &JobSpec::stages)
       .range(1, 10'000)
       .unit("layers")
-      .doc("layers of each pipeline stage; absent: even, embedding and head counting as a layer each where that does not divide");
+      .doc(
+          "layers of each pipeline stage; absent: even, embedding and head counting as a layer each where that does not "
+          "divide");
   t.field("sequence_parallel", &JobSpec::sequence_parallel)
       .doc("norms, dropout and residuals work on tp parts of the sequence");
   t.field("scatter_gather", &JobSpec::scatter_gather)
@@ -62,7 +67,8 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
       .at_least(Bytes(1))
       .doc("ddp: the same for the first bucket")
       .source("PyTorch DistributedDataParallel");
-  t.field("overlap_grad_reduce", &JobSpec::overlap_grad_reduce).doc("ddp: buckets leave during the last backward, not after it");
+  t.field("overlap_grad_reduce", &JobSpec::overlap_grad_reduce)
+      .doc("ddp: buckets leave during the last backward, not after it");
 }
 
 void add_numerics(FieldTable<JobSpec>& t) {

@@ -57,9 +57,7 @@ std::uint32_t ParallelLayout::base_of(CommFamily family) const {
   return base;
 }
 
-std::uint32_t ParallelLayout::communicator_count() const {
-  return base_of(CommFamily::kTie) + world_size() / sizes_.pp;
-}
+std::uint32_t ParallelLayout::communicator_count() const { return base_of(CommFamily::kTie) + world_size() / sizes_.pp; }
 
 CommId ParallelLayout::comm(CommFamily family, const Coordinates& c) const {
   const std::uint32_t base = base_of(family);

@@ -138,8 +138,9 @@ class Resolver {
       return std::nullopt;
     }
     if (model_gpus > gpus_) {
-      fail("dp", fmt::format("tp {} x pp {} = {} GPUs, but the cluster has {}: the job is larger than the cluster", job_.tp,
-                             job_.pp, model_gpus, gpus_),
+      fail("dp",
+           fmt::format("tp {} x pp {} = {} GPUs, but the cluster has {}: the job is larger than the cluster", job_.tp, job_.pp,
+                       model_gpus, gpus_),
            "a larger cluster, or smaller tp and pp");
       return std::nullopt;
     }
@@ -158,8 +159,8 @@ class Resolver {
       if (plan_.global_batch % per_pass != 0) {
         const std::int64_t rounded = std::max<std::int64_t>(1, plan_.global_batch / per_pass) * per_pass;
         fail("global_batch",
-             fmt::format("{} sequences are not divisible by micro_batch {} x dp {} = {}", plan_.global_batch,
-                         job_.micro_batch, dp, per_pass),
+             fmt::format("{} sequences are not divisible by micro_batch {} x dp {} = {}", plan_.global_batch, job_.micro_batch,
+                         dp, per_pass),
              fmt::format("{} is", rounded));
         return;
       }
@@ -175,10 +176,10 @@ class Resolver {
       plan_.global_batch = checked_mul(plan_.micro_batches, per_pass);
     }
     if (job_.virtual_stages > 1 && plan_.micro_batches % job_.pp != 0) {
-      fail("virtual_stages",
-           fmt::format("the interleaved schedule needs a multiple of pp {} micro-batches, not {}", job_.pp,
-                       plan_.micro_batches),
-           "change global_batch, or virtual_stages: 1");
+      fail(
+          "virtual_stages",
+          fmt::format("the interleaved schedule needs a multiple of pp {} micro-batches, not {}", job_.pp, plan_.micro_batches),
+          "change global_batch, or virtual_stages: 1");
     }
   }
 
@@ -208,8 +209,8 @@ class Resolver {
     const double in_flight = static_cast<double>(std::min(plan_.micro_batches, 2 * job_.pp) * m.layers);
     const double bytes = tokens * (width * in_flight + 8.0 * static_cast<double>(m.vocab));
     if (bytes < most) return;
-    fail("micro_batch", fmt::format("{} sequences of {} tokens need about {:.1g} bytes of activations", job_.micro_batch,
-                                    job_.seq_len, bytes),
+    fail("micro_batch",
+         fmt::format("{} sequences of {} tokens need about {:.1g} bytes of activations", job_.micro_batch, job_.seq_len, bytes),
          "a smaller micro_batch or seq_len");
   }
 

@@ -49,8 +49,7 @@ std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) {
 }
 
 std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  const std::int64_t layer =
-      stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
+  const std::int64_t layer = stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
   std::int64_t sum = checked_mul(layer, plan.stage_layers[static_cast<std::size_t>(stage)]);
   if (plan.is_first(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
   if (plan.is_last(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);

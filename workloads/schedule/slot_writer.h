@@ -15,14 +15,14 @@ class SlotWriter {
  private:
   // What a cursor remembers between slots.
   enum Scratch : std::size_t {
-    kAction,             // index into the pipeline order
-    kStep,               // units of that action already written
-    kNextBucket,         // DDP buckets handed to the network
-    kGathersIssued,      // FSDP gathers pushed
-    kGathersUsed,        // ... and waited for by compute
-    kGatherAction,       // where the next gather to issue belongs
+    kAction,         // index into the pipeline order
+    kStep,           // units of that action already written
+    kNextBucket,     // DDP buckets handed to the network
+    kGathersIssued,  // FSDP gathers pushed
+    kGathersUsed,    // ... and waited for by compute
+    kGatherAction,   // where the next gather to issue belongs
     kGatherStep,
-    kTpSeenByCompute,    // operations of the other stream already waited for
+    kTpSeenByCompute,  // operations of the other stream already waited for
     kComputeSeenByTp,
     kComputeSeenByReduce,
   };

@@ -46,8 +46,7 @@ void TrainingProgram::build_messages() {
       stage_part_parameters(plan_, ModelPart::kAttention) + stage_part_parameters(plan_, ModelPart::kMlp);
   messages_.layer_weights = padded_bytes(layer, plan_.replicas(), plan_.job.precision);
   messages_.layer_grads = padded_bytes(layer, plan_.replicas(), plan_.job.grad_dtype);
-  const std::int64_t word_embedding =
-      parameter_tensors(m, ModelPart::kEmbedding).front().rank_elements(plan_.tp());
+  const std::int64_t word_embedding = parameter_tensors(m, ModelPart::kEmbedding).front().rank_elements(plan_.tp());
   const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
   messages_.tie = ceil_div(word_embedding, shards) * bytes_per_element(plan_.job.grad_dtype);
 }

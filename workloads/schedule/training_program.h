@@ -51,8 +51,8 @@ class TrainingProgram final : public Program {
 
   // Sizes of messages, the same for every rank of a stage.
   struct Messages {
-    std::int64_t activations = 0;  // hidden states of a micro-batch, whole
-    std::int64_t pipeline = 0;     // what a stage sends
+    std::int64_t activations = 0;   // hidden states of a micro-batch, whole
+    std::int64_t pipeline = 0;      // what a stage sends
     std::int64_t loss_scalars = 0;  // one 32-bit number per token
     std::int64_t tie = 0;
     std::int64_t layer_weights = 0;  // gathered layer unit

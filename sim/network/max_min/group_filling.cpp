@@ -8,14 +8,16 @@ void GroupFilling::run(SolverState& s) {
   open_fresh(s);
   open_groups(s, lowest_changed_level(s));
   heap_.clear();
+  open_total_ = 0;
   for (const LinkId l : s.used) {
-    if (s.link(l).open > 0) heap_.add(l, s.fill_level(l));
+    if (s.link(l).open == 0) continue;
+    heap_.add(l, s.fill_level(l));
+    open_total_ += static_cast<UInt128>(s.link(l).open);
   }
   heap_.build();
   const auto level_of = [&s](LinkId l) { return s.fill_level(l); };
-  while (true) {
+  while (open_total_ != 0) {
     const std::int64_t level = heap_.pop_round(level_of, round_);
-    if (level == kNoLevel) break;
     for (const LinkId b : round_) s.link(b).frozen_at = level;
     for (const LinkId b : round_) claim_members(s, b);
     for (const LinkId b : round_) freeze_column(s, b, level);
@@ -102,6 +104,7 @@ void GroupFilling::freeze_column(SolverState& s, LinkId b, std::int64_t level) {
     LinkState& link = s.link(cell.link);
     link.residual -= cell.coefficient * level;
     link.open -= cell.coefficient;
+    open_total_ -= static_cast<UInt128>(cell.coefficient);
   }
 }
 

@@ -30,6 +30,7 @@ class GroupFilling {
   void claim_members(SolverState& s, LinkId b);
   void freeze_column(SolverState& s, LinkId b, std::int64_t level);
 
+  UInt128 open_total_ = 0;  // open coefficients summed over all links: 0 when everything is frozen
   std::vector<LevelShare> shares_;
   std::vector<LinkId> round_;
   std::vector<CellId> claimed_;

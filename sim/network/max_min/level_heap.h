@@ -19,35 +19,24 @@ namespace lockstep::max_min {
 
 class LevelHeap {
  public:
-  void clear() { heap_.clear(); }
-  void add(LinkId link, std::int64_t level) { heap_.push_back({level, link}); }
-  void build() { std::make_heap(heap_.begin(), heap_.end(), Later{}); }
+  void clear() { entries_.clear(); }
+  void add(LinkId link, std::int64_t level) { entries_.push_back({level, link}); }
+  void build() {
+    is_heap_ = entries_.size() > kLongestScan;
+    if (is_heap_) std::make_heap(entries_.begin(), entries_.end(), Later{});
+  }
 
   // The links at the lowest level go to `round`; returns that level, or kNoLevel when no link is left. level_of(link) is the
   // link's level now, kNoLevel when nothing on it is open.
   template <class LevelOf>
   std::int64_t pop_round(const LevelOf& level_of, std::vector<LinkId>& round) {
     round.clear();
-    std::int64_t lowest = kNoLevel;
-    while (!heap_.empty() && heap_.front().level <= lowest) {
-      Entry top = heap_.front();
-      const std::int64_t level = level_of(top.link);
-      std::pop_heap(heap_.begin(), heap_.end(), Later{});
-      if (level == kNoLevel) {
-        heap_.pop_back();
-      } else if (level > top.level) {
-        heap_.back().level = level;
-        std::push_heap(heap_.begin(), heap_.end(), Later{});
-      } else {
-        heap_.pop_back();
-        lowest = level;
-        round.push_back(top.link);
-      }
-    }
-    return lowest;
+    return is_heap_ ? pop_from_heap(level_of, round) : pop_by_scan(level_of, round);
   }
 
  private:
+  static constexpr std::size_t kLongestScan = 40;  // up to here looking at all entries beats keeping order
+
   struct Entry {
     std::int64_t level = 0;
     LinkId link;
@@ -57,7 +46,50 @@ class LevelHeap {
       return a.level != b.level ? a.level > b.level : a.link > b.link;
     }
   };
-  std::vector<Entry> heap_;
+
+  template <class LevelOf>
+  std::int64_t pop_from_heap(const LevelOf& level_of, std::vector<LinkId>& round) {
+    std::int64_t lowest = kNoLevel;
+    while (!entries_.empty() && entries_.front().level <= lowest) {
+      const Entry top = entries_.front();
+      const std::int64_t level = level_of(top.link);
+      std::pop_heap(entries_.begin(), entries_.end(), Later{});
+      if (level != kNoLevel && level > top.level) {
+        entries_.back().level = level;
+        std::push_heap(entries_.begin(), entries_.end(), Later{});
+        continue;
+      }
+      entries_.pop_back();
+      if (level == kNoLevel) continue;
+      lowest = level;
+      round.push_back(top.link);
+    }
+    return lowest;
+  }
+
+  template <class LevelOf>
+  std::int64_t pop_by_scan(const LevelOf& level_of, std::vector<LinkId>& round) {
+    std::int64_t lowest = kNoLevel;
+    for (Entry& e : entries_) {
+      if (e.level > lowest) continue;
+      e.level = level_of(e.link);
+      lowest = std::min(lowest, e.level);
+    }
+    std::size_t kept = 0;
+    for (const Entry& e : entries_) {
+      if (e.level == kNoLevel) continue;
+      if (e.level == lowest) {
+        round.push_back(e.link);
+      } else {
+        entries_[kept++] = e;
+      }
+    }
+    entries_.resize(kept);
+    return lowest;
+  }
+
+  std::vector<Entry> entries_;
+  bool is_heap_ = false;
 };
 
 }  // namespace lockstep::max_min

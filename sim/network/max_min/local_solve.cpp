@@ -101,9 +101,9 @@ void LocalSolve::fill(SolverState& s) {
   }
   heap_.build();
   const auto level_of = [&s](LinkId l) { return s.fill_level(l); };
-  while (true) {
+  open_entities_ = s.set.size();
+  while (open_entities_ > 0) {
     const std::int64_t level = heap_.pop_round(level_of, round_);
-    if (level == kNoLevel) break;
     for (const LinkId l : round_) s.link(l).frozen_at = level;
     for (const LinkId l : round_) freeze(s, l, level);
   }
@@ -115,6 +115,7 @@ void LocalSolve::freeze(SolverState& s, LinkId l, std::int64_t level) {
     Entity& e = s.table.entity(id);
     if (e.new_level != kNoLevel) continue;
     e.new_level = level;
+    --open_entities_;
     // Links of one round are equals: stay in the old group where it is one of them.
     const bool stays = !e.group.is_none() && s.link(e.group).stamp == s.stamp && s.link(e.group).frozen_at == level;
     e.frozen_by = stays ? e.group : l;

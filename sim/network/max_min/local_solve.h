@@ -42,6 +42,7 @@ class LocalSolve {
 
   std::int64_t work_ = 0;
   std::size_t entities_solved_ = 0;
+  std::size_t open_entities_ = 0;  // of F, not yet frozen by the filling under way
   std::vector<EntityId> additions_;
   std::vector<LevelShare> shares_;
   std::vector<LinkId> round_;
