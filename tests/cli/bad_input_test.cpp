@@ -30,8 +30,9 @@ TEST_P(BadDocuments, AreRefusedWithPositionAndHint) {
   EXPECT_EQ(ended.code, 2);
 }
 
-const std::string kGood = "kind: cluster\nendpoints: 64\nfabric: {nodes_per_leaf: 32, spines: 16}\n"
-                          "host_link: {speed: 100 Gbps, latency: 1 us}\nfabric_link: {speed: 100 Gbps, latency: 1 us}\n";
+const std::string kGood =
+    "kind: cluster\nendpoints: 64\nfabric: {nodes_per_leaf: 32, spines: 16}\n"
+    "host_link: {speed: 100 Gbps, latency: 1 us}\nfabric_link: {speed: 100 Gbps, latency: 1 us}\n";
 
 INSTANTIATE_TEST_SUITE_P(
     Check, BadDocuments,
@@ -41,11 +42,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadDocument{"DuplicateKey", kGood + "endpoints: 64\n",
                     "c.yaml:6:1: error: duplicate key 'endpoints', first given on line 2\n"},
         BadDocument{"MissingUnit", "kind: cluster\nendpoints: 64\nhost_link: {speed: 100, latency: 1 us}\n",
-                    "c.yaml:3:20: error: host_link.speed: '100' has no unit (a rate needs one, as in 100 Gbps; units: Gbps, Mbps, Tbps, "
+                    "c.yaml:3:20: error: host_link.speed: '100' has no unit (a rate needs one, as in 100 Gbps; units: Gbps, "
+                    "Mbps, Tbps, "
                     "GB/s, MB/s, TB/s)\n"},
-        BadDocument{"WrongUnit", "kind: cluster\nendpoints: 64\nhost_link: {speed: 100 GB, latency: 1 us}\n",
-                    "c.yaml:3:20: error: host_link.speed: '100 GB' is a size, but a rate is expected (units: Gbps, Mbps, Tbps, GB/s, "
-                    "MB/s, TB/s)\n"},
+        BadDocument{
+            "WrongUnit", "kind: cluster\nendpoints: 64\nhost_link: {speed: 100 GB, latency: 1 us}\n",
+            "c.yaml:3:20: error: host_link.speed: '100 GB' is a size, but a rate is expected (units: Gbps, Mbps, Tbps, GB/s, "
+            "MB/s, TB/s)\n"},
         BadDocument{"Octal", "kind: cluster\nendpoints: 010\n",
                     "c.yaml:2:12: error: endpoints: '010' has a leading zero (numbers are decimal: write 10)\n"},
         BadDocument{"Norway", "kind: cluster\nendpoints: NO\n",
@@ -60,15 +63,22 @@ INSTANTIATE_TEST_SUITE_P(
                     "c.yaml:2:12: error: endpoints: '99999999999999999999' is too large (it does not fit in 64 bits)\n"},
         BadDocument{"ListForValue", "kind: cluster\nendpoints: [64]\n",
                     "c.yaml:2:12: error: endpoints: a list was given, but an integer is expected\n"},
-        BadDocument{"UnknownPreset", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",
-                    "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: dgx-a100, dgx-a100-40, "
-                    "dgx-h100, dgx-h200)\n"},
-        BadDocument{"MergeKey", kGood + "<<: {a: 1}\n",
-                    "c.yaml:6:1: error: merge keys (<<) are not supported (write the keys out, or refer to a preset by name)\n"},
+        BadDocument{
+            "UnknownPreset", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",
+            "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: dgx-a100, dgx-a100-40, "
+            "dgx-h100, dgx-h200)\n"},
+        BadDocument{
+            "MergeKey", kGood + "<<: {a: 1}\n",
+            "c.yaml:6:1: error: merge keys (<<) are not supported (write the keys out, or refer to a preset by name)\n"},
         BadDocument{"Empty", "", "c.yaml: error: is empty\n"},
-        BadDocument{"Binary", std::string("\x7F" "ELF\0\0", 6), "c.yaml: error: is a binary file: it contains NUL bytes\n"},
+        BadDocument{"Binary",
+                    std::string("\x7F"
+                                "ELF\0\0",
+                                6),
+                    "c.yaml: error: is a binary file: it contains NUL bytes\n"},
         BadDocument{"NotUtf8", "kind: \xE9\n", "c.yaml:1:7: error: is not UTF-8 text: byte 0xE9\n"},
-        BadDocument{"Tab", "kind: cluster\nfabric:\n\tspines: 1\n", "c.yaml:3:1: error: a tab is used for indentation (use spaces)\n"},
+        BadDocument{"Tab", "kind: cluster\nfabric:\n\tspines: 1\n",
+                    "c.yaml:3:1: error: a tab is used for indentation (use spaces)\n"},
         BadDocument{"TwoDocuments", "kind: cluster\n---\nkind: cluster\n",
                     "c.yaml:2:1: error: a second document begins here (one document per file; check the indentation)\n"},
         BadDocument{"Syntax", "kind: a: b\n",
@@ -79,8 +89,12 @@ TEST(BadInput, ADocumentSaysItsKind) {
   const Sandbox sandbox;
   sandbox.write("none.yaml", "endpoints: 64\n");
   sandbox.write("odd.yaml", "kind: clutser\n");
-  EXPECT_EQ(sandbox.run("$L check none.yaml").err.rfind("none.yaml:1:1: error: kind: the key 'kind' is missing (begin the file with kind: ", 0), 0u);
-  EXPECT_EQ(sandbox.run("$L check odd.yaml").err.rfind("odd.yaml:1:7: error: kind: unknown kind 'clutser' (did you mean 'cluster'? known: ", 0), 0u);
+  EXPECT_EQ(sandbox.run("$L check none.yaml")
+                .err.rfind("none.yaml:1:1: error: kind: the key 'kind' is missing (begin the file with kind: ", 0),
+            0u);
+  EXPECT_EQ(sandbox.run("$L check odd.yaml")
+                .err.rfind("odd.yaml:1:7: error: kind: unknown kind 'clutser' (did you mean 'cluster'? known: ", 0),
+            0u);
 }
 
 TEST(BadInput, EveryErrorOfEveryFileIsReported) {
@@ -117,11 +131,13 @@ TEST(BadInput, StandardInputIsADocumentToo) {
 // A file of 16 MiB that is legal but pointless takes seconds at most; 200,000 keys that repeat are all found.
 TEST(BadInput, LargeDocumentsAreReadInTime) {
   const Sandbox sandbox;
-  const Ended ended = sandbox.run("awk 'BEGIN { for (i = 0; i < 200000; ++i) print \"key\" i \": [1, 2]\" }' > l.yaml; timeout 20 $L check l.yaml");
+  const Ended ended = sandbox.run(
+      "awk 'BEGIN { for (i = 0; i < 200000; ++i) print \"key\" i \": [1, 2]\" }' > l.yaml; timeout 20 $L check l.yaml");
   EXPECT_EQ(ended.code, 2);
   EXPECT_NE(ended.err.find("the key 'kind' is missing"), std::string::npos) << ended.err.substr(0, 300);
-  const Ended line = sandbox.run("awk 'BEGIN { printf \"a: [\"; for (i = 0; i < 300000; ++i) printf \"{b: 1}, \"; print \"]\" }' > o.yaml; "
-                                 "timeout 20 $L check o.yaml");
+  const Ended line = sandbox.run(
+      "awk 'BEGIN { printf \"a: [\"; for (i = 0; i < 300000; ++i) printf \"{b: 1}, \"; print \"]\" }' > o.yaml; "
+      "timeout 20 $L check o.yaml");
   EXPECT_EQ(line.code, 2) << line.err.substr(0, 300);
 }
 

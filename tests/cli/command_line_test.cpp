@@ -39,9 +39,10 @@ TEST(CommandLine, UnknownWordsGetASuggestion) {
   expect_usage_error("chek", "error: unknown verb 'chek' (did you mean 'check'?)\n");
   expect_usage_error("--foo", "error: unknown option --foo (see lockstep --help)\n");
   expect_usage_error("schema cluster --kye x", "error: unknown option --kye (did you mean --key?)\n");
-  expect_usage_error("list clusers",
-                     "error: WHAT: unknown value 'clusers' (did you mean clusters? one of hardware, clusters, models, jobs, scenarios, "
-                     "sweeps, collectives, networks)\n");
+  expect_usage_error(
+      "list clusers",
+      "error: WHAT: unknown value 'clusers' (did you mean clusters? one of hardware, clusters, models, jobs, scenarios, "
+      "sweeps, collectives, networks)\n");
   expect_usage_error("schema cluster --key host_link.latncy",
                      "error: a cluster has no key 'host_link.latncy' (did you mean 'host_link.latency'?)\n");
 }
@@ -73,9 +74,7 @@ TEST(CommandLine, AClosedOutputIsNotSuccess) {
   EXPECT_EQ(ended.err, "");
 }
 
-TEST(CommandLine, NoColourOutsideATerminal) {
-  EXPECT_EQ(Sandbox().run("$L chek").err.find('\033'), std::string::npos);
-}
+TEST(CommandLine, NoColourOutsideATerminal) { EXPECT_EQ(Sandbox().run("$L chek").err.find('\033'), std::string::npos); }
 
 TEST(CommandLine, AnInterruptEndsWith130) {
   // A shell ignores SIGINT for what it starts in the background, and lockstep respects that; python resets it.
@@ -89,8 +88,9 @@ TEST(CommandLine, AnInterruptEndsWith130) {
 
 TEST(CommandLine, ListsComeFromTheFilesThemselves) {
   const Sandbox sandbox;
-  const Ended made = sandbox.run("mkdir -p own/clusters; printf 'kind: cluster\\nwhat: mine alone\\nsource: me\\n' > own/clusters/mine.yaml; "
-                                 "LOCKSTEP_CONFIGS=own $L list clusters");
+  const Ended made = sandbox.run(
+      "mkdir -p own/clusters; printf 'kind: cluster\\nwhat: mine alone\\nsource: me\\n' > own/clusters/mine.yaml; "
+      "LOCKSTEP_CONFIGS=own $L list clusters");
   EXPECT_EQ(made.code, 0);
   EXPECT_NE(made.out.find("mine"), std::string::npos);
   EXPECT_NE(made.out.find("mine alone"), std::string::npos);

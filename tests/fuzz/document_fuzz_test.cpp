@@ -17,10 +17,56 @@ namespace lockstep {
 namespace {
 
 // Pieces that mean something to YAML, JSON or the field tables.
-const std::vector<std::string> kPieces = {
-    ":", ": ", "- ", "? ", "[", "]", "{", "}", ",", "\"", "'", "&a ", "*a", "<<: *a", "!", "!!int ", "|", ">", "|2\n", "#", "%", "@", "`",
-    "---\n", "...\n", "\n", "\n  ", "\t", " ", "\r", "~", "null", "NO", "010", "0x1", "1e400", "-1", ".nan", "99999999999999999999",
-    "400 Gbps", "kind: cluster\n", "\\", "\\u", "\\ud800", "\xC3\xA9", "\xFF", std::string(1, '\0'), "\xEF\xBB\xBF", "preset: ", "%YAML 1.2\n"};
+const std::vector<std::string> kPieces = {":",
+                                          ": ",
+                                          "- ",
+                                          "? ",
+                                          "[",
+                                          "]",
+                                          "{",
+                                          "}",
+                                          ",",
+                                          "\"",
+                                          "'",
+                                          "&a ",
+                                          "*a",
+                                          "<<: *a",
+                                          "!",
+                                          "!!int ",
+                                          "|",
+                                          ">",
+                                          "|2\n",
+                                          "#",
+                                          "%",
+                                          "@",
+                                          "`",
+                                          "---\n",
+                                          "...\n",
+                                          "\n",
+                                          "\n  ",
+                                          "\t",
+                                          " ",
+                                          "\r",
+                                          "~",
+                                          "null",
+                                          "NO",
+                                          "010",
+                                          "0x1",
+                                          "1e400",
+                                          "-1",
+                                          ".nan",
+                                          "99999999999999999999",
+                                          "400 Gbps",
+                                          "kind: cluster\n",
+                                          "\\",
+                                          "\\u",
+                                          "\\ud800",
+                                          "\xC3\xA9",
+                                          "\xFF",
+                                          std::string(1, '\0'),
+                                          "\xEF\xBB\xBF",
+                                          "preset: ",
+                                          "%YAML 1.2\n"};
 
 class Draws {
  public:
@@ -39,11 +85,21 @@ std::string mutate(std::string text, Draws& draws) {
     const std::size_t at = draws.below(text.size());
     const std::size_t length = std::min(draws.below(20) + 1, text.size() - at);
     switch (draws.below(5)) {
-      case 0: text.insert(at, kPieces[draws.below(kPieces.size())]); break;
-      case 1: text.replace(at, 1, kPieces[draws.below(kPieces.size())]); break;
-      case 2: text.erase(at, length); break;
-      case 3: text.insert(draws.below(text.size()), text.substr(at, length)); break;
-      default: text.resize(at); break;
+      case 0:
+        text.insert(at, kPieces[draws.below(kPieces.size())]);
+        break;
+      case 1:
+        text.replace(at, 1, kPieces[draws.below(kPieces.size())]);
+        break;
+      case 2:
+        text.erase(at, length);
+        break;
+      case 3:
+        text.insert(draws.below(text.size()), text.substr(at, length));
+        break;
+      default:
+        text.resize(at);
+        break;
     }
   }
   return text;
@@ -133,8 +189,9 @@ TEST(DocumentFuzz, ShortStringsOfSyntaxGiveErrorsAndNothingWorse) {
 
 TEST(DocumentFuzz, MutatedJsonGivesErrorsAndNothingWorse) {
   const ConfigLibrary library({LOCKSTEP_TEST_CONFIGS});
-  const std::string text = "{\n \"architectures\": [\"LlamaForCausalLM\"],\n \"hidden_size\": 4096, \"rope_theta\": 5e5,\n"
-                           " \"rope_scaling\": {\"factor\": 8.0, \"name\": \"\\u00e9\\ud83d\\ude00\\/\"}, \"tie\": false, \"x\": null\n}\n";
+  const std::string text =
+      "{\n \"architectures\": [\"LlamaForCausalLM\"],\n \"hidden_size\": 4096, \"rope_theta\": 5e5,\n"
+      " \"rope_scaling\": {\"factor\": 8.0, \"name\": \"\\u00e9\\ud83d\\ude00\\/\"}, \"tie\": false, \"x\": null\n}\n";
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     Draws draws(2000, i);
     SCOPED_TRACE("case " + std::to_string(i));
@@ -144,7 +201,8 @@ TEST(DocumentFuzz, MutatedJsonGivesErrorsAndNothingWorse) {
 }
 
 TEST(DocumentFuzz, RandomAssignmentsGiveErrorsAndNothingWorse) {
-  const std::vector<std::string> steps = {"nodes", "server", "gpu", ".", ".", ".", "[0]", "[1]", "[", "]", "0", "fabric", "=", "=1", "=[1]", "={a: 1}"};
+  const std::vector<std::string> steps = {"nodes", "server", "gpu", ".",      ".", ".",  "[0]",  "[1]",
+                                          "[",     "]",      "0",   "fabric", "=", "=1", "=[1]", "={a: 1}"};
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     Draws draws(3000, i);
     Diagnostics d;

@@ -19,9 +19,12 @@ inline std::string all_text(const Diagnostics& d) {
 // The tree in a form that shows kinds and quoting: {a: 'quoted', b: [1, null]}.
 inline std::string tree_text(const Node& node) {
   switch (node.kind()) {
-    case NodeKind::kNull: return "null";
-    case NodeKind::kScalar: return node.is_quoted() ? "'" + node.text() + "'" : node.text();
-    default: break;
+    case NodeKind::kNull:
+      return "null";
+    case NodeKind::kScalar:
+      return node.is_quoted() ? "'" + node.text() + "'" : node.text();
+    default:
+      break;
   }
   std::string text;
   for (std::size_t i = 0; i < node.size(); ++i) {

@@ -42,7 +42,8 @@ class Sandbox {
     write("command.sh", "export LC_ALL=C L='" LOCKSTEP_BINARY "'\n" + command + "\n");
     const std::string shell = "cd '" + folder_.string() + "' && sh ./command.sh > stdout.txt 2> stderr.txt < /dev/null";
     const int status = std::system(shell.c_str());
-    Ended ended{WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), text_of("stdout.txt"), text_of("stderr.txt")};
+    Ended ended{WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), text_of("stdout.txt"),
+                text_of("stderr.txt")};
     return ended;
   }
 

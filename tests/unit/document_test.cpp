@@ -40,8 +40,9 @@ TEST(Document, KnowsWhereEverythingWasWritten) {
 }
 
 TEST(Document, DuplicateKeysAreReportedAndReadingGoesOn) {
-  EXPECT_EQ(parse_text("a: 1\nb: {c: 1, c: 2}\na: 2\n"),
-            "f:2:11: error: duplicate key 'c', first given on line 2\nf:3:1: error: duplicate key 'a', first given on line 1\n");
+  EXPECT_EQ(
+      parse_text("a: 1\nb: {c: 1, c: 2}\na: 2\n"),
+      "f:2:11: error: duplicate key 'c', first given on line 2\nf:3:1: error: duplicate key 'a', first given on line 1\n");
 }
 
 TEST(Document, MergeKeysAreRefused) {
@@ -69,10 +70,12 @@ TEST(Document, AliasesCannotGrowWithoutBound) {
 }
 
 TEST(Document, TagsDocumentsAndOddKeysAreRefused) {
-  EXPECT_EQ(parse_text("a: !!int 3\n"), "f:1:4: error: tags are not supported: tag:yaml.org,2002:int (quote text that begins with !)\n");
+  EXPECT_EQ(parse_text("a: !!int 3\n"),
+            "f:1:4: error: tags are not supported: tag:yaml.org,2002:int (quote text that begins with !)\n");
   EXPECT_EQ(parse_text("a: 1\n---\nb: 1\n"),
             "f:2:1: error: a second document begins here (one document per file; check the indentation)\n");
-  EXPECT_EQ(parse_text("? [a, b]\n: 1\n"), "f:1:3: error: a key must be text, not a list (close every bracket; quote text that begins with one)\n");
+  EXPECT_EQ(parse_text("? [a, b]\n: 1\n"),
+            "f:1:3: error: a key must be text, not a list (close every bracket; quote text that begins with one)\n");
   EXPECT_EQ(parse_text("~: 1\n"), "f:1:1: error: a key is missing or null (quote a key named null or ~)\n");
 }
 
@@ -94,8 +97,9 @@ TEST(Document, NestingHasALimit) {
   EXPECT_EQ(parse_text(std::string(65, '[') + std::string(65, ']')), "f:1:65: error: nested more than 64 levels deep\n");
   // 40 levels, of which an alias puts another 40 inside: 80 > 64.
   const std::string deep = std::string(40, '[') + "x" + std::string(40, ']');
-  EXPECT_NE(parse_text("a: &a " + deep + "\nb: " + std::string(40, '[') + "*a" + std::string(40, ']')).find("nested more than 64"),
-            std::string::npos);
+  EXPECT_NE(
+      parse_text("a: &a " + deep + "\nb: " + std::string(40, '[') + "*a" + std::string(40, ']')).find("nested more than 64"),
+      std::string::npos);
 }
 
 TEST(Document, OnlyUtf8TextIsRead) {
@@ -104,8 +108,12 @@ TEST(Document, OnlyUtf8TextIsRead) {
   EXPECT_EQ(parse_text("a: \xC0\xAF\n"), "f:1:4: error: is not UTF-8 text: byte 0xC0\n");      // overlong
   EXPECT_EQ(parse_text("a: \xED\xA0\x80\n"), "f:1:4: error: is not UTF-8 text: byte 0xED\n");  // a surrogate
   EXPECT_EQ(parse_text("a: \x1B[31m\n"), "f:1:4: error: contains the control character 0x1B\n");
-  EXPECT_EQ(parse_text("\xFF\xFE" "a"), "f: error: is UTF-16 text (save it as UTF-8)\n");
-  EXPECT_EQ(parse_text("\xEF\xBB\xBF" "a: \xE2\x82\xAC\r\nb: 2\r\n"), "{a: \xE2\x82\xAC, b: 2}");
+  EXPECT_EQ(parse_text("\xFF\xFE"
+                       "a"),
+            "f: error: is UTF-16 text (save it as UTF-8)\n");
+  EXPECT_EQ(parse_text("\xEF\xBB\xBF"
+                       "a: \xE2\x82\xAC\r\nb: 2\r\n"),
+            "{a: \xE2\x82\xAC, b: 2}");
 }
 
 TEST(Document, EmptyIsAnError) {
@@ -141,7 +149,8 @@ TEST(Document, JsonEscapesAreDecoded) {
 
 TEST(Document, BrokenJsonHasAPosition) {
   EXPECT_EQ(json("{\"a\": 1,\n \"a\": 2}"), "f:2:2: error: duplicate key 'a', first given on line 1\n");
-  EXPECT_EQ(json("{\"a\": [1,, 2]}").rfind("f:1:10: error: is not valid JSON: syntax error", 0), 0u) << json("{\"a\": [1,, 2]}");
+  EXPECT_EQ(json("{\"a\": [1,, 2]}").rfind("f:1:10: error: is not valid JSON: syntax error", 0), 0u)
+      << json("{\"a\": [1,, 2]}");
   EXPECT_NE(json("{\"a\": 1e400}").find("number overflow"), std::string::npos);
   EXPECT_NE(json("{\"a\": NaN}").find("is not valid JSON"), std::string::npos);
   EXPECT_NE(json("{} x").find("f:1:4: error: is not valid JSON"), std::string::npos) << json("{} x");

@@ -113,7 +113,8 @@ class FieldTableTest : public testing::Test {
   }
 
   std::string without_root(std::string text) const {
-    for (std::size_t at; (at = text.find(root_.string() + "/")) != std::string::npos;) text.erase(at, root_.string().size() + 1);
+    for (std::size_t at; (at = text.find(root_.string() + "/")) != std::string::npos;)
+      text.erase(at, root_.string().size() + 1);
     return text;
   }
 
@@ -123,11 +124,12 @@ class FieldTableTest : public testing::Test {
 };
 
 TEST_F(FieldTableTest, EveryKindOfValueIsRead) {
-  EXPECT_EQ(read("kind: cluster\nwhat: a test\nsource: none\nsources: {nodes: here, link.speed: there}\nnodes: 4\npolicy: spray\n"
-                 "link: {speed: 400 Gbps, latency: 600 ns, buffer: 1 MB}\nserver: {gpus: 2, nvlink: {latency: 1 us}}\n"
-                 "stages: [1, 2, 3]\ncables: [{speed: 1 Gbps}, {latency: 2 us}]\nweights: {a: 1, b: 0.5}\n"
-                 "tiers: {leaf: {latency: 1 us}}\nis_managed: true\n"),
-            "");
+  EXPECT_EQ(
+      read("kind: cluster\nwhat: a test\nsource: none\nsources: {nodes: here, link.speed: there}\nnodes: 4\npolicy: spray\n"
+           "link: {speed: 400 Gbps, latency: 600 ns, buffer: 1 MB}\nserver: {gpus: 2, nvlink: {latency: 1 us}}\n"
+           "stages: [1, 2, 3]\ncables: [{speed: 1 Gbps}, {latency: 2 us}]\nweights: {a: 1, b: 0.5}\n"
+           "tiers: {leaf: {latency: 1 us}}\nis_managed: true\n"),
+      "");
   EXPECT_EQ(spec_.name, "c");  // the file's
   EXPECT_EQ(spec_.nodes, 4);
   EXPECT_EQ(spec_.policy, Policy::kSpray);
@@ -144,17 +146,19 @@ TEST_F(FieldTableTest, EveryKindOfValueIsRead) {
 }
 
 TEST_F(FieldTableTest, AllErrorsAreReportedAtOnce) {
-  EXPECT_EQ(read("kind: cluster\nnodes: 0\nlink: {speed: 400, latncy: 1 us}\npolicy: sprey\nis_managed: NO\nstages: [1, 010]\n"
-                 "server: {}\nspines: 3\n"),
-            "c.yaml:2:8: error: nodes: '0' is out of range (1 to 65536)\n"
-            "c.yaml:3:15: error: link.speed: '400' has no unit (a rate needs one, as in 400 Gbps; units: Gbps, Mbps, Tbps, GB/s, MB/s, TB/s)\n"
-            "c.yaml:3:20: error: link.latncy: unknown key 'latncy' (did you mean 'latency'?)\n"
-            "c.yaml:4:9: error: policy: 'sprey' is not one of the choices (did you mean 'spray'? one of ecmp, spray)\n"
-            "c.yaml:5:13: error: is_managed: 'NO' is neither true nor false (write true or false)\n"
-            "c.yaml:6:13: error: stages[1]: '010' has a leading zero (numbers are decimal: write 10)\n"
-            "c.yaml:7:9: error: server.gpus: the key 'gpus' is missing\n"
-            "c.yaml:8:1: error: spines: unknown key 'spines' (keys here: name, nodes, policy, link, server, spare, stages, cables, "
-            "weights, tiers, is_managed)\n");
+  EXPECT_EQ(
+      read("kind: cluster\nnodes: 0\nlink: {speed: 400, latncy: 1 us}\npolicy: sprey\nis_managed: NO\nstages: [1, 010]\n"
+           "server: {}\nspines: 3\n"),
+      "c.yaml:2:8: error: nodes: '0' is out of range (1 to 65536)\n"
+      "c.yaml:3:15: error: link.speed: '400' has no unit (a rate needs one, as in 400 Gbps; units: Gbps, Mbps, Tbps, GB/s, "
+      "MB/s, TB/s)\n"
+      "c.yaml:3:20: error: link.latncy: unknown key 'latncy' (did you mean 'latency'?)\n"
+      "c.yaml:4:9: error: policy: 'sprey' is not one of the choices (did you mean 'spray'? one of ecmp, spray)\n"
+      "c.yaml:5:13: error: is_managed: 'NO' is neither true nor false (write true or false)\n"
+      "c.yaml:6:13: error: stages[1]: '010' has a leading zero (numbers are decimal: write 10)\n"
+      "c.yaml:7:9: error: server.gpus: the key 'gpus' is missing\n"
+      "c.yaml:8:1: error: spines: unknown key 'spines' (keys here: name, nodes, policy, link, server, spare, stages, cables, "
+      "weights, tiers, is_managed)\n");
 }
 
 TEST_F(FieldTableTest, WrongShapesAreNamed) {
@@ -233,7 +237,8 @@ TEST_F(FieldTableTest, TheResolvedConfigurationNamesOriginsAndReadsBack) {
   EXPECT_NE(shown.find("nodes: 4                                    # c.yaml:2:8\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("policy: ecmp                                # default\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("  latency: 3 us                             # --set link.latency=3 us\n"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("  gpus: 8                                   # hardware/server/dgx-a.yaml:3:7\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("  gpus: 8                                   # hardware/server/dgx-a.yaml:3:7\n"), std::string::npos)
+      << shown;
   const std::string first = shown_;
   ASSERT_EQ(read("kind: cluster\n" + first), "") << first;
   EXPECT_EQ(spec_.link.latency, Duration::micros(3));
