@@ -67,8 +67,10 @@ class TrafficRun {
     const double cpu_begin = process_cpu_seconds();
     for (std::size_t row = 0; row < table_.size(); ++row) {
       waits_[row] = static_cast<std::uint32_t>(table_.after(row).size());
-      if (waits_[row] == 0) release(static_cast<std::uint32_t>(row), Instant());
+      if (waits_[row] == 0) independent_.push_back(static_cast<std::uint32_t>(row));
     }
+    std::stable_sort(independent_.begin(), independent_.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return table_.not_before[a] < table_.not_before[b]; });
     while (step()) {
     }
     if (completed_ < table_.size()) {
@@ -85,19 +87,21 @@ class TrafficRun {
  private:
   // Everything of the next instant; false when there is none.
   bool step() {
-    const Instant next = std::min(starts_.next_time(), network_.next_event());
+    const Instant next = std::min({next_independent(), released_.next_time(), network_.next_event()});
     if (next.is_never()) return false;
     now_ = next;
     completions_.clear();
     network_.advance(now_, completions_);
     for (const Completion& c : completions_) complete(static_cast<std::uint32_t>(c.token));
-    while (starts_.next_time() == now_) start(starts_.pop().payload);
+    while (released_.next_time() == now_) start(released_.pop().payload);
+    while (next_independent() == now_) start(independent_[independent_begin_++]);
     network_.settle(now_);
     return true;
   }
 
-  void release(std::uint32_t row, Instant when) {
-    starts_.push(std::max(when, Instant() + table_.not_before[row]), EventClass::kBegin, row);
+  [[nodiscard]] Instant next_independent() const {
+    if (independent_begin_ == independent_.size()) return Instant::never();
+    return Instant() + table_.not_before[independent_[independent_begin_]];
   }
 
   void start(std::uint32_t row) {
@@ -117,7 +121,8 @@ class TrafficRun {
     result_.fingerprint +=
         hash_words({row, static_cast<std::uint64_t>(table_.bytes[row]), static_cast<std::uint64_t>(now_.picos())});
     for (const std::uint32_t next : successors_.of(row)) {
-      if (--waits_[next] == 0) release(next, now_);
+      if (--waits_[next] > 0) continue;
+      released_.push(std::max(now_, Instant() + table_.not_before[next]), EventClass::kBegin, next);
     }
   }
 
@@ -126,7 +131,9 @@ class TrafficRun {
   NetworkModel& network_;
   Successors successors_;
   std::vector<std::uint32_t> waits_;  // predecessors that have not completed
-  EventQueue<std::uint32_t> starts_;
+  std::vector<std::uint32_t> independent_;  // rows that wait for nobody, by time
+  std::size_t independent_begin_ = 0;       // those before have started
+  EventQueue<std::uint32_t> released_;      // rows whose predecessors have completed
   std::vector<Completion> completions_;
   Instant now_;
   std::size_t completed_ = 0;
