@@ -27,9 +27,9 @@ namespace detail {
 
 }  // namespace lockstep
 
-#define LOCKSTEP_CHECK(condition, ...)                                                               \
-  do {                                                                                               \
-    if (!(condition)) [[unlikely]] {                                                                 \
-      ::lockstep::detail::fail_check(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__));     \
-    }                                                                                                \
+#define LOCKSTEP_CHECK(condition, ...)                                                            \
+  do {                                                                                            \
+    if (!(condition)) [[unlikely]] {                                                              \
+      ::lockstep::detail::fail_check(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
+    }                                                                                             \
   } while (false)

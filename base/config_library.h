@@ -30,8 +30,7 @@ class ConfigLibrary {
   [[nodiscard]] std::vector<ConfigEntry> entries(std::string_view kind) const;
   // The file a reference means, or nothing (with an error at `position` that lists what there is).
   [[nodiscard]] std::optional<std::string> resolve(std::string_view kind, const std::string& reference,
-                                                   const Position& position, const std::string& path,
-                                                   Diagnostics& d) const;
+                                                   const Position& position, const std::string& path, Diagnostics& d) const;
   // resolve() and Document::load().
   [[nodiscard]] std::optional<Document> open(std::string_view kind, const std::string& reference, const Position& position,
                                              const std::string& path, Diagnostics& d) const;

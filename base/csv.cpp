@@ -24,7 +24,8 @@ CsvReader::CsvReader(std::istream& in, std::string name, Diagnostics& diagnostic
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     std::string column((*this)[i]);
     if (column.empty()) diagnostics_.error(position(i), {}, "a column has no name");
-    if (this->column(column) != npos) diagnostics_.error(position(i), {}, fmt::format("the column '{}' is named twice", column));
+    if (this->column(column) != npos)
+      diagnostics_.error(position(i), {}, fmt::format("the column '{}' is named twice", column));
     columns_.push_back(std::move(column));
   }
 }

@@ -19,6 +19,7 @@ class CsvReader {
   // Reads the header row. `name` is the file's name in messages. Adds errors: no header, an empty or repeated column name.
   CsvReader(std::istream& in, std::string name, Diagnostics& diagnostics);
 
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   // Index of a column, or npos.
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);

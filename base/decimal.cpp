@@ -105,7 +105,8 @@ NumberFault number_fault(std::string_view text, const NumberAndRest& split) {
   if (digits[0] == '+') return {fmt::format("'{}' has a plus sign", text), fmt::format("write {}", text.substr(1))};
   if (digits[0] == '-') digits.remove_prefix(1);
   const std::string_view rest = split.rest;
-  if (digits == "0" && !rest.empty() && (rest[0] == 'x' || rest[0] == 'o' || (rest[0] == 'b' && rest.size() > 1 && is_digit(rest[1])))) {
+  if (digits == "0" && !rest.empty() &&
+      (rest[0] == 'x' || rest[0] == 'o' || (rest[0] == 'b' && rest.size() > 1 && is_digit(rest[1])))) {
     return {fmt::format("'{}' is not a decimal number", text), "numbers are decimal"};
   }
   if (digits.size() > 1 && digits[0] == '0' && is_digit(digits[1])) {

@@ -91,8 +91,7 @@ std::vector<Diagnostic> Diagnostics::in_reading_order() const {
 
 UserError::UserError(Diagnostics d) : std::runtime_error(first_error(d)), diagnostics_(std::move(d)) {}
 
-UserError::UserError(std::string message, std::string hint)
-    : UserError(single_error(std::move(message), std::move(hint))) {}
+UserError::UserError(std::string message, std::string hint) : UserError(single_error(std::move(message), std::move(hint))) {}
 
 void throw_if_errors(const Diagnostics& d) {
   if (d.has_errors()) throw UserError(d);

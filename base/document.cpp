@@ -16,10 +16,14 @@ namespace lockstep {
 
 std::string_view to_text(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kNull: return "nothing";
-    case NodeKind::kScalar: return "a single value";
-    case NodeKind::kSequence: return "a list";
-    case NodeKind::kMap: return "a map";
+    case NodeKind::kNull:
+      return "nothing";
+    case NodeKind::kScalar:
+      return "a single value";
+    case NodeKind::kSequence:
+      return "a list";
+    case NodeKind::kMap:
+      return "a map";
   }
   return "?";
 }
@@ -30,9 +34,7 @@ bool Node::is_quoted() const { return tree_->elements[index_].is_quoted; }
 std::size_t Node::size() const { return tree_->elements[index_].children.size(); }
 Node Node::at(std::size_t i) const { return {tree_, tree_->elements[index_].children[i]}; }
 
-const std::string& Node::key(std::size_t i) const {
-  return tree_->elements[tree_->elements[index_].children[i]].key;
-}
+const std::string& Node::key(std::size_t i) const { return tree_->elements[tree_->elements[index_].children[i]].key; }
 
 Position Node::key_position(std::size_t i) const {
   const Element& e = tree_->elements[tree_->elements[index_].children[i]];

@@ -45,8 +45,8 @@ class Node {
   [[nodiscard]] const std::string& text() const;  // of a scalar; empty for the other kinds
   [[nodiscard]] bool is_quoted() const;           // "8" in quotes is text, never a number
 
-  [[nodiscard]] std::size_t size() const;                    // elements of a sequence or map, in written order
-  [[nodiscard]] Node at(std::size_t i) const;                // PRE: i < size()
+  [[nodiscard]] std::size_t size() const;                     // elements of a sequence or map, in written order
+  [[nodiscard]] Node at(std::size_t i) const;                 // PRE: i < size()
   [[nodiscard]] const std::string& key(std::size_t i) const;  // PRE: is_map(), i < size()
   [[nodiscard]] Position key_position(std::size_t i) const;
   [[nodiscard]] Node find(std::string_view key) const;  // no Node when absent or not a map
@@ -84,8 +84,7 @@ class Document {
   // False, with an error in `d`, when the assignment cannot be applied.
   bool set(std::string_view assignment, Diagnostics& d);
   // The same for one path and a value; positions say `origin` ("--cluster c.yaml"). `as_text`: the value is taken literally.
-  bool assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d,
-              bool as_text = false);
+  bool assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d, bool as_text = false);
 
  private:
   explicit Document(std::unique_ptr<DocumentTree> tree);

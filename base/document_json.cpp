@@ -60,14 +60,17 @@ class JsonReader {
   void value() {
     skip_space();
     switch (peek()) {
-      case '{': return members(NodeKind::kMap, '}');
-      case '[': return members(NodeKind::kSequence, ']');
+      case '{':
+        return members(NodeKind::kMap, '}');
+      case '[':
+        return members(NodeKind::kSequence, ']');
       case '"': {
         const Mark mark = mark_;
         builder_->scalar(string(), true, mark);
         return;
       }
-      default: return word();
+      default:
+        return word();
     }
   }
 
@@ -138,13 +141,26 @@ class JsonReader {
   void escape(std::string& out) {
     const char c = next();
     switch (c) {
-      case 'b': out += '\b'; return;
-      case 'f': out += '\f'; return;
-      case 'n': out += '\n'; return;
-      case 'r': out += '\r'; return;
-      case 't': out += '\t'; return;
-      case 'u': break;
-      default: out += c; return;
+      case 'b':
+        out += '\b';
+        return;
+      case 'f':
+        out += '\f';
+        return;
+      case 'n':
+        out += '\n';
+        return;
+      case 'r':
+        out += '\r';
+        return;
+      case 't':
+        out += '\t';
+        return;
+      case 'u':
+        break;
+      default:
+        out += c;
+        return;
     }
     unsigned code = hex4();
     if (code >= 0xD800 && code < 0xDC00) {  // a pair of surrogates; the validator saw to the second

@@ -22,8 +22,8 @@ std::vector<std::string> split_path(std::string_view path) {
       steps.emplace_back();
     } else if (path[i] == '[') {
       const std::size_t end = path.find(']', i);
-      const bool ends_step = end != std::string_view::npos &&
-                             (end + 1 == path.size() || path[end + 1] == '.' || path[end + 1] == '[');
+      const bool ends_step =
+          end != std::string_view::npos && (end + 1 == path.size() || path[end + 1] == '.' || path[end + 1] == '[');
       if (!ends_step || steps.back().empty()) return {};
       steps.emplace_back(path.substr(i + 1, end - i - 1));
       i = end;
@@ -143,8 +143,7 @@ bool Document::set(std::string_view assignment, Diagnostics& d) {
   return assign(assignment.substr(0, equals), assignment.substr(equals + 1), origin, d);
 }
 
-bool Document::assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d,
-                      bool as_text) {
+bool Document::assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d, bool as_text) {
   const std::vector<std::string> steps = split_path(path);
   if (steps.empty() || steps.size() > static_cast<std::size_t>(kMaxDepth)) {
     d.error({origin, 0, 0}, {}, fmt::format("'{}' is not a path", path), "keys joined by dots: fabric.spines, jobs[0].tp");

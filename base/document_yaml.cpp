@@ -99,8 +99,7 @@ class EventReader : public YAML::EventHandler {
                        YAML::EmitterStyle::value) override {
     open(NodeKind::kSequence, mark, tag, anchor);
   }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     open(NodeKind::kMap, mark, tag, anchor);
   }
   void OnSequenceEnd() override { builder_.close(); }

@@ -61,17 +61,15 @@ class FieldTable {
 
   template <class V>
   FieldRef<element_of_t<V>> field(std::string name, V T::*member) {
-    return add_value<V>(std::move(name), member, codec_rules<element_of_t<V>>(),
-                        std::string(Codec<element_of_t<V>>::type), std::string(Codec<element_of_t<V>>::unit));
+    return add_value<V>(std::move(name), member, codec_rules<element_of_t<V>>(), std::string(Codec<element_of_t<V>>::type),
+                        std::string(Codec<element_of_t<V>>::unit));
   }
 
   // V is an enum, or an optional, vector or map of one.
   template <class V>
-  FieldRef<element_of_t<V>> choice(std::string name, V T::*member,
-                                   std::initializer_list<Choice<element_of_t<V>>> choices) {
+  FieldRef<element_of_t<V>> choice(std::string name, V T::*member, std::initializer_list<Choice<element_of_t<V>>> choices) {
     std::vector<Choice<element_of_t<V>>> list(choices);
-    FieldRef<element_of_t<V>> ref =
-        add_value<V>(std::move(name), member, choice_rules<element_of_t<V>>(list), "choice", "");
+    FieldRef<element_of_t<V>> ref = add_value<V>(std::move(name), member, choice_rules<element_of_t<V>>(list), "choice", "");
     for (const auto& c : list) entries_.back()->doc.choices.push_back({c.name, c.doc});
     return ref;
   }
@@ -239,8 +237,8 @@ class FieldTable {
   }
 
   template <class V>
-  FieldRef<element_of_t<V>> add_value(std::string name, V T::*member, ValueRules<element_of_t<V>> value_rules,
-                                      std::string type, std::string unit) {
+  FieldRef<element_of_t<V>> add_value(std::string name, V T::*member, ValueRules<element_of_t<V>> value_rules, std::string type,
+                                      std::string unit) {
     Entry& e = add(std::move(name), FieldShape::kValue, detail::container_type<V>(type));
     e.doc.unit = std::move(unit);
     auto rules = std::make_shared<ValueRules<element_of_t<V>>>(std::move(value_rules));
@@ -279,13 +277,21 @@ class FieldTable {
   }
 
   template <class S>
-  static S contained(const S& v) { return v; }
+  static S contained(const S& v) {
+    return v;
+  }
   template <class S>
-  static S contained(const std::optional<S>&) { return S{}; }
+  static S contained(const std::optional<S>&) {
+    return S{};
+  }
   template <class S>
-  static S& emplace_contained(S& v) { return v; }
+  static S& emplace_contained(S& v) {
+    return v;
+  }
   template <class S>
-  static S& emplace_contained(std::optional<S>& v) { return v ? *v : v.emplace(); }
+  static S& emplace_contained(std::optional<S>& v) {
+    return v ? *v : v.emplace();
+  }
 
   template <class S, class V>
   static void read_contained(const Node& n, V& out, const FieldTable<S>& table, ReadContext& c, const std::string& path,
@@ -315,8 +321,7 @@ class FieldTable {
   template <class S>
   static bool load_reference(const Node& n, S& value, const FieldTable<S>& table, const Loader<S>& loader, const Opener& opener,
                              ReadContext& c, const std::string& path) {
-    const std::optional<Document> document =
-        opener ? opener(n, c, path) : detail::open_reference(n, table.kind(), c, path);
+    const std::optional<Document> document = opener ? opener(n, c, path) : detail::open_reference(n, table.kind(), c, path);
     if (!document) return false;
     const bool is_read = loader ? loader(*document, value, c, path) : table.read_document(*document, value, c, path);
     if constexpr (requires { value.name = std::string(); }) {

@@ -74,9 +74,7 @@ class FieldRef {
     return *this;
   }
   // For rates: print as GB/s rather than Gbps.
-  FieldRef& in_bytes()
-    requires std::is_same_v<S, Rate>
-  {
+  FieldRef& in_bytes() requires std::is_same_v<S, Rate> {
     rules_->print = [](const Rate& v) { return to_text(v, RateStyle::kBytes); };
     return *this;
   }
@@ -128,8 +126,8 @@ bool read_value(const Node& node, S& out, const ValueRules<S>& rules, const Fiel
 }
 
 template <class S>
-bool read_value(const Node& node, std::optional<S>& out, const ValueRules<S>& rules, const FieldDoc& doc,
-                ReadContext& context, const std::string& path) {
+bool read_value(const Node& node, std::optional<S>& out, const ValueRules<S>& rules, const FieldDoc& doc, ReadContext& context,
+                const std::string& path) {
   if (node.is_null()) return out.reset(), true;
   S value{};
   if (!read_value(node, value, rules, doc, context, path)) return false;
@@ -138,8 +136,8 @@ bool read_value(const Node& node, std::optional<S>& out, const ValueRules<S>& ru
 }
 
 template <class S>
-bool read_value(const Node& node, std::vector<S>& out, const ValueRules<S>& rules, const FieldDoc& doc,
-                ReadContext& context, const std::string& path) {
+bool read_value(const Node& node, std::vector<S>& out, const ValueRules<S>& rules, const FieldDoc& doc, ReadContext& context,
+                const std::string& path) {
   if (!expect_sequence(node, doc, context, path)) return false;
   bool is_good = true;
   std::vector<S> values;
@@ -189,7 +187,8 @@ template <class S>
 [[nodiscard]] std::string print_value(const std::map<std::string, S>& v, const ValueRules<S>& rules) {
   if (v.empty()) return {};
   std::string text = "{";
-  for (const auto& [name, e] : v) text += (text.size() > 1 ? ", " : "") + Codec<std::string>::print(name) + ": " + rules.print(e);
+  for (const auto& [name, e] : v)
+    text += (text.size() > 1 ? ", " : "") + Codec<std::string>::print(name) + ": " + rules.print(e);
   return text + "}";
 }
 

@@ -45,8 +45,8 @@ std::vector<Unit> prefixed(std::initializer_list<Stem> stems) {
   std::vector<Unit> units;
   for (const Stem& stem : stems) {
     for (const Prefix& p : kPrefixes) {
-      units.push_back({std::string(p.name) + std::string(stem.name), static_cast<UInt128>(p.factor) * stem.numerator,
-                       stem.denominator});
+      units.push_back(
+          {std::string(p.name) + std::string(stem.name), static_cast<UInt128>(p.factor) * stem.numerator, stem.denominator});
     }
   }
   return units;
@@ -58,11 +58,8 @@ const std::vector<Unit>& byte_units() {
 }
 
 const std::vector<Unit>& rate_units() {
-  static const std::vector<Unit> units = prefixed({{"bps", 8192, 1},
-                                                   {"B/s", 65536, 1},
-                                                   {"bit/s", 8192, 1},
-                                                   {"b/s", 8192, 1},
-                                                   {"Bps", 65536, 1}});
+  static const std::vector<Unit> units =
+      prefixed({{"bps", 8192, 1}, {"B/s", 65536, 1}, {"bit/s", 8192, 1}, {"b/s", 8192, 1}, {"Bps", 65536, 1}});
   return units;
 }
 
@@ -107,9 +104,8 @@ const Unit* find_unit(const Family& family, std::string_view name) {
 template <class V>
 Parsed<V> unit_failure(std::string_view text, const NumberAndRest& split, const Family& family) {
   if (split.rest.empty()) {
-    return failure<V>(fmt::format("'{}' has no unit", text),
-                      fmt::format("{} needs one, as in {} {}; units: {}", family.noun, split.number, family.example_unit,
-                                  family.listed));
+    return failure<V>(fmt::format("'{}' has no unit", text), fmt::format("{} needs one, as in {} {}; units: {}", family.noun,
+                                                                         split.number, family.example_unit, family.listed));
   }
   for (const Family* other : {&kSizes, &kRates, &kDurations}) {
     if (find_unit(*other, split.rest) != nullptr) {
@@ -138,12 +134,15 @@ Parsed<V> parse_scaled(std::string_view text, const Family& family, bool may_rou
   if (decimal->is_negative) return failure<V>(fmt::format("'{}' is negative", text));
   const ScaledInteger scaled = scale(*decimal, unit->numerator, unit->denominator);
   switch (scaled.exactness) {
-    case Exactness::kExact: return {make(scaled.value), {}, {}};
+    case Exactness::kExact:
+      return {make(scaled.value), {}, {}};
     case Exactness::kRoundedDown:
       if (may_round_down) return {make(scaled.value), {}, {}};
       return failure<V>(fmt::format("'{}' is not a whole number of {}s", text, family.smallest), "it would have to be rounded");
-    case Exactness::kTooLarge: return failure<V>(fmt::format("'{}' is too large", text), "it does not fit in 64 bits");
-    case Exactness::kTooManyDigits: break;
+    case Exactness::kTooLarge:
+      return failure<V>(fmt::format("'{}' is too large", text), "it does not fit in 64 bits");
+    case Exactness::kTooManyDigits:
+      break;
   }
   return failure<V>(fmt::format("'{}' has too many digits", text));
 }
@@ -183,7 +182,7 @@ Parsed<V> parse_power(std::string_view text, const PowerUnit (&units)[kCount], s
   return failure<V>(error, fmt::format("{} needs a unit, as in {} {}", noun, split.number, example));
 }
 
-constexpr PowerUnit kFlopUnits[] = {{"TFLOP/s", 12}, {"FLOP/s", 0},  {"kFLOP/s", 3}, {"MFLOP/s", 6}, {"GFLOP/s", 9},
+constexpr PowerUnit kFlopUnits[] = {{"TFLOP/s", 12}, {"FLOP/s", 0},   {"kFLOP/s", 3}, {"MFLOP/s", 6}, {"GFLOP/s", 9},
                                     {"PFLOP/s", 15}, {"EFLOP/s", 18}, {"TFLOPS", 12}, {"GFLOPS", 9},  {"PFLOPS", 15}};
 constexpr PowerUnit kPriceUnitNames[] = {{"USD/h", 0}, {"USD/hour", 0}, {"$/h", 0}};
 

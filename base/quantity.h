@@ -38,15 +38,15 @@ struct Parsed {
   [[nodiscard]] explicit operator bool() const { return value.has_value(); }
 };
 
-[[nodiscard]] Parsed<Bytes> parse_bytes(std::string_view text);          // "80 GiB", "25 MB", "1048576 B", "8 Gbit"
-[[nodiscard]] Parsed<Rate> parse_rate(std::string_view text);            // "400 Gbps", "400 Gbit/s", "50 GB/s"
-[[nodiscard]] Parsed<Duration> parse_duration(std::string_view text);    // "600 ns", "1.5 us", "2 h"
-[[nodiscard]] Parsed<FlopRate> parse_flop_rate(std::string_view text);   // "989 TFLOP/s"
+[[nodiscard]] Parsed<Bytes> parse_bytes(std::string_view text);              // "80 GiB", "25 MB", "1048576 B", "8 Gbit"
+[[nodiscard]] Parsed<Rate> parse_rate(std::string_view text);                // "400 Gbps", "400 Gbit/s", "50 GB/s"
+[[nodiscard]] Parsed<Duration> parse_duration(std::string_view text);        // "600 ns", "1.5 us", "2 h"
+[[nodiscard]] Parsed<FlopRate> parse_flop_rate(std::string_view text);       // "989 TFLOP/s"
 [[nodiscard]] Parsed<UsdPerHour> parse_usd_per_hour(std::string_view text);  // "2.95 USD/h"
-[[nodiscard]] Parsed<Fraction> parse_fraction(std::string_view text);    // "5%", "0.05"
-[[nodiscard]] Parsed<std::int64_t> parse_int(std::string_view text);     // decimal; refuses 010, 0x10, 1_000, 1e3
-[[nodiscard]] Parsed<double> parse_double(std::string_view text);        // decimal; refuses nan, inf, 010, 1e400
-[[nodiscard]] Parsed<bool> parse_bool(std::string_view text);            // true or false, nothing else
+[[nodiscard]] Parsed<Fraction> parse_fraction(std::string_view text);        // "5%", "0.05"
+[[nodiscard]] Parsed<std::int64_t> parse_int(std::string_view text);         // decimal; refuses 010, 0x10, 1_000, 1e3
+[[nodiscard]] Parsed<double> parse_double(std::string_view text);            // decimal; refuses nan, inf, 010, 1e400
+[[nodiscard]] Parsed<bool> parse_bool(std::string_view text);                // true or false, nothing else
 
 enum class RateStyle : std::uint8_t { kBits, kBytes };
 [[nodiscard]] std::string to_text(Bytes v);

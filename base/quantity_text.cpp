@@ -11,8 +11,8 @@ namespace {
 
 struct Scale {
   std::string_view name;
-  std::int64_t factor;    // in the smallest unit
-  int decimals = 3;       // at most this many
+  std::int64_t factor;  // in the smallest unit
+  int decimals = 3;     // at most this many
 };
 
 // t / 10^decimals without trailing zeros.
@@ -47,23 +47,27 @@ std::string exact_text(std::int64_t v, std::span<const Scale> scales) {
   return is_negative ? "-" + best : best;
 }
 
-constexpr Scale kByteScales[] = {{"TB", 1'000'000'000'000}, {"TiB", 1ll << 40}, {"GB", 1'000'000'000}, {"GiB", 1ll << 30},
-                                 {"MB", 1'000'000},         {"MiB", 1ll << 20}, {"kB", 1'000},         {"KiB", 1ll << 10},
+constexpr Scale kByteScales[] = {{"TB", 1'000'000'000'000},
+                                 {"TiB", 1ll << 40},
+                                 {"GB", 1'000'000'000},
+                                 {"GiB", 1ll << 30},
+                                 {"MB", 1'000'000},
+                                 {"MiB", 1ll << 20},
+                                 {"kB", 1'000},
+                                 {"KiB", 1ll << 10},
                                  {"B", 1}};
-constexpr Scale kDurationScales[] = {{"d", 86'400'000'000'000'000, 0}, {"h", 3'600'000'000'000'000, 0},
-                                     {"min", 60'000'000'000'000, 0},   {"s", 1'000'000'000'000},
-                                     {"ms", 1'000'000'000},            {"us", 1'000'000},
-                                     {"ns", 1'000},                    {"ps", 1}};
-constexpr Scale kBitRateScales[] = {{"Tbps", 8192'000'000'000'000},
-                                    {"Gbps", 8192'000'000'000},
-                                    {"Mbps", 8192'000'000},
-                                    {"kbps", 8192'000},
-                                    {"bps", 8192}};
-constexpr Scale kByteRateScales[] = {{"TB/s", 65536'000'000'000'000},
-                                     {"GB/s", 65536'000'000'000},
-                                     {"MB/s", 65536'000'000},
-                                     {"kB/s", 65536'000},
-                                     {"B/s", 65536}};
+constexpr Scale kDurationScales[] = {{"d", 86'400'000'000'000'000, 0},
+                                     {"h", 3'600'000'000'000'000, 0},
+                                     {"min", 60'000'000'000'000, 0},
+                                     {"s", 1'000'000'000'000},
+                                     {"ms", 1'000'000'000},
+                                     {"us", 1'000'000},
+                                     {"ns", 1'000},
+                                     {"ps", 1}};
+constexpr Scale kBitRateScales[] = {
+    {"Tbps", 8192'000'000'000'000}, {"Gbps", 8192'000'000'000}, {"Mbps", 8192'000'000}, {"kbps", 8192'000}, {"bps", 8192}};
+constexpr Scale kByteRateScales[] = {
+    {"TB/s", 65536'000'000'000'000}, {"GB/s", 65536'000'000'000}, {"MB/s", 65536'000'000}, {"kB/s", 65536'000}, {"B/s", 65536}};
 
 // The fewest decimals of v / factor, rounded up, from which rounding down gives v again (as parse_rate does).
 std::string rate_in(std::int64_t v, const Scale& s) {
@@ -85,8 +89,8 @@ std::string to_text(Bytes v) { return exact_text(v.count(), kByteScales); }
 std::string to_text(Duration v) { return exact_text(v.picos(), kDurationScales); }
 
 std::string to_text(Rate v, RateStyle style) {
-  const std::span<const Scale> scales = style == RateStyle::kBits ? std::span<const Scale>(kBitRateScales)
-                                                                  : std::span<const Scale>(kByteRateScales);
+  const std::span<const Scale> scales =
+      style == RateStyle::kBits ? std::span<const Scale>(kBitRateScales) : std::span<const Scale>(kByteRateScales);
   std::string best = rate_in(v.units(), scales.back());
   if (v.units() == 0) return best;
   std::size_t best_size = best.size() + 1;

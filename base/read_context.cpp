@@ -27,6 +27,18 @@ std::string with_article(const std::string& type) {
 
 constexpr std::size_t kListedWords = 16;
 
+// The path below `fields` whose last key is `key` or close to it; the least deep of equals. Empty when there is none.
+std::string closest_below(const std::string& key, const std::vector<FieldDoc>& fields) {
+  std::vector<std::string> paths = all_paths(fields);
+  const auto depth = [](const std::string& p) { return std::count(p.begin(), p.end(), '.'); };
+  std::stable_sort(paths.begin(), paths.end(), [&](const std::string& a, const std::string& b) { return depth(a) < depth(b); });
+  std::vector<std::string> last_keys;
+  for (const std::string& p : paths) last_keys.push_back(p.substr(p.rfind('.') + 1));
+  const std::string guess = closest(key, last_keys);
+  const auto found = std::find(last_keys.begin(), last_keys.end(), guess);
+  return guess.empty() ? std::string() : paths[static_cast<std::size_t>(found - last_keys.begin())];
+}
+
 }  // namespace
 
 const Position* ReadContext::origin(const std::string& path) const {
@@ -98,9 +110,11 @@ void ConfigPrinter::close() { --depth_; }
 
 std::string Codec<std::string>::print(const std::string& v) {
   const auto is_plain_char = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
+           c == '/';
   };
-  const bool is_word = !v.empty() && std::all_of(v.begin(), v.end(), is_plain_char) && v[0] != '-' && v != "null" && v != "Null" && v != "NULL";
+  const bool is_word =
+      !v.empty() && std::all_of(v.begin(), v.end(), is_plain_char) && v[0] != '-' && v != "null" && v != "Null" && v != "NULL";
   if (is_word) return v;
   std::string quoted = "\"";
   for (const char c : v) {
@@ -118,9 +132,7 @@ std::string Codec<std::string>::print(const std::string& v) {
 
 namespace detail {
 
-bool is_header_key(std::string_view key) {
-  return key == "kind" || key == "what" || key == "source" || key == "sources";
-}
+bool is_header_key(std::string_view key) { return key == "kind" || key == "what" || key == "source" || key == "sources"; }
 
 bool expect_map(const Node& node, const std::vector<const FieldDoc*>& fields, ReadContext& context, const std::string& path) {
   const Node below = node.is_scalar() ? node.overrides() : Node();
@@ -144,10 +156,9 @@ void report_unknown_key(const Node& node, std::size_t i, const std::vector<Field
   if (const std::string guess = closest(key, names); !guess.empty()) {
     hint = fmt::format("did you mean '{}'?", guess);
   } else {
-    const std::vector<std::string> paths = all_paths(fields);
-    const auto deeper = std::find_if(paths.begin(), paths.end(), [&](const std::string& p) { return p.ends_with("." + key); });
-    hint = deeper != paths.end() ? fmt::format("did you mean '{}'?", join_path(path, *deeper))
-                                 : fmt::format("keys here: {}", joined(names, kListedWords));
+    const std::string deeper = closest_below(key, fields);
+    hint = deeper.empty() ? fmt::format("keys here: {}", joined(names, kListedWords))
+                          : fmt::format("did you mean '{}'?", join_path(path, deeper));
   }
   context.diagnostics().error(node.key_position(i), join_path(path, key), fmt::format("unknown key '{}'", key), hint);
 }

@@ -37,7 +37,7 @@ enum class Stream : std::uint8_t {
   kPpRecvPrev,
   kPpSendPrev,  // gradients to the previous stage
   kPpRecvNext,
-  kTie,         // embedding tie between the first and last stage; counts as pp
+  kTie,  // embedding tie between the first and last stage; counts as pp
 };
 inline constexpr int kStreamCount = 11;
 
@@ -59,15 +59,15 @@ struct Op {
   KernelId kernel;                        // kCompute
   CommId comm;                            // kCollective
   Rank peer;                              // kSend, kRecv
-  std::int64_t bytes = 0;                 // kCollective: the larger per-rank buffer, as nccl-tests defines size; kSend/kRecv: message
-  std::int64_t wait_count = 0;            // kWait: ... has completed this many operations (waits count as operations)
+  std::int64_t bytes = 0;       // kCollective: the larger per-rank buffer, as nccl-tests defines size; kSend/kRecv: message
+  std::int64_t wait_count = 0;  // kWait: ... has completed this many operations (waits count as operations)
 };
 
 // A kernel with its cost. flops and bytes describe the work; time is what one GPU of the cluster needs undisturbed.
 struct Kernel {
   std::string name;
-  double flops = 0;   // executed
-  double bytes = 0;   // HBM traffic
+  double flops = 0;  // executed
+  double bytes = 0;  // HBM traffic
   Duration time;
 };
 struct KernelTable {

@@ -60,7 +60,9 @@ Verb check_verb() {
   return {.name = "check",
           .doc = "checks documents of any kind and reports everything that is wrong with them",
           .details = "",
-          .positionals = {{.name = "FILE", .doc = "YAML document, or a model's config.json; - is standard input", .is_repeatable = true}},
+          .positionals = {{.name = "FILE",
+                           .doc = "YAML document, or a model's config.json; - is standard input",
+                           .is_repeatable = true}},
           .options = {},
           .run = &run_check};
 }

@@ -34,7 +34,8 @@ std::int64_t size_argument(const Arguments& arguments, const char* option) {
   std::string digits = text;
   int shift = 0;
   if (!digits.empty()) {
-    const std::size_t suffix = std::string("KMGT").find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
+    const std::size_t suffix =
+        std::string("KMGT").find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
     if (suffix != std::string::npos) {
       shift = 10 * static_cast<int>(suffix + 1);
       digits.pop_back();
@@ -43,7 +44,8 @@ std::int64_t size_argument(const Arguments& arguments, const char* option) {
   const Parsed<std::int64_t> value = parse_int(digits);
   constexpr std::int64_t kMost = std::int64_t{1} << 44;  // 16 TiB
   if (!value || *value.value < 0 || *value.value > (kMost >> shift)) {
-    throw UserError(fmt::format("--{}: '{}' is not a size from 0 to 16T", option, text), "write 8, 64K, 1M or 8G (binary suffixes)");
+    throw UserError(fmt::format("--{}: '{}' is not a size from 0 to 16T", option, text),
+                    "write 8, 64K, 1M or 8G (binary suffixes)");
   }
   return *value.value << shift;
 }
@@ -60,7 +62,8 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   if (gpus > available) {
     throw UserError(fmt::format("--gpus {}: the cluster has {}", gpus, available), "add nodes: --set nodes=N");
   }
-  if (gpus < 2) throw UserError("a collective needs at least two GPUs", "add nodes (--set nodes=2) or take a server with more GPUs");
+  if (gpus < 2)
+    throw UserError("a collective needs at least two GPUs", "add nodes (--set nodes=2) or take a server with more GPUs");
   for (std::int64_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
   if (arguments.text("protocol") != "auto") {
     for (const Protocol p : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
@@ -95,15 +98,24 @@ Verb collective_verb() {
   return {.name = "collective",
           .doc = "time one collective on a cluster, as nccl-tests does",
           .details =
-              "Runs on the first N GPUs, packed. Sizes are those of nccl-tests (the larger per-rank buffer); suffixes of -b and -e are "
+              "Runs on the first N GPUs, packed. Sizes are those of nccl-tests (the larger per-rank buffer); suffixes of -b "
+              "and -e are "
               "binary, GB/s in the output is 1e9 bytes/s.",
           .positionals = {{.name = "KIND", .doc = "the collective", .choices = kind_names()}},
           .options = {cluster_option(true),
                       {.name = "gpus", .value_name = "N", .doc = "how many GPUs take part; all by default"},
                       {.name = "minbytes", .value_name = "SIZE", .doc = "first size", .default_text = "8", .short_name = 'b'},
                       {.name = "maxbytes", .value_name = "SIZE", .doc = "last size", .default_text = "8G", .short_name = 'e'},
-                      {.name = "stepfactor", .value_name = "F", .doc = "from one size to the next", .default_text = "2", .short_name = 'f'},
-                      {.name = "algorithm", .value_name = "A", .doc = "auto takes ring", .default_text = "auto", .choices = {"auto", "ring"}},
+                      {.name = "stepfactor",
+                       .value_name = "F",
+                       .doc = "from one size to the next",
+                       .default_text = "2",
+                       .short_name = 'f'},
+                      {.name = "algorithm",
+                       .value_name = "A",
+                       .doc = "auto takes ring",
+                       .default_text = "auto",
+                       .choices = {"auto", "ring"}},
                       {.name = "protocol",
                        .value_name = "P",
                        .doc = "auto takes the one with the least undisturbed time",

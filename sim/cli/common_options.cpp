@@ -9,7 +9,9 @@
 namespace lockstep::cli {
 
 OptionSpec set_option() {
-  return {.name = "set", .value_name = "PATH=VALUE", .doc = "replaces a value of the configuration, applied last",
+  return {.name = "set",
+          .value_name = "PATH=VALUE",
+          .doc = "replaces a value of the configuration, applied last",
           .is_repeatable = true};
 }
 
@@ -25,12 +27,17 @@ OptionSpec format_option(std::vector<std::string> formats) {
 }
 
 OptionSpec cluster_option(bool is_required) {
-  return {.name = "cluster", .value_name = "C.yaml", .doc = "the cluster: a file, or a name of lockstep list clusters",
+  return {.name = "cluster",
+          .value_name = "C.yaml",
+          .doc = "the cluster: a file, or a name of lockstep list clusters",
           .is_required = is_required};
 }
 
 OptionSpec network_model_option() {
-  return {.name = "network", .value_name = "MODEL", .doc = "network model", .default_text = "flow",
+  return {.name = "network",
+          .value_name = "MODEL",
+          .doc = "network model",
+          .default_text = "flow",
           .choices = {"analytic", "flow"}};
 }
 

@@ -11,11 +11,11 @@
 
 namespace lockstep::cli {
 
-[[nodiscard]] OptionSpec set_option();                                      // --set PATH=VALUE, repeatable
-[[nodiscard]] OptionSpec seed_option();                                     // --seed N
-[[nodiscard]] OptionSpec format_option(std::vector<std::string> formats);   // the first one is the default
-[[nodiscard]] OptionSpec cluster_option(bool is_required);                  // --cluster C.yaml or a shipped name
-[[nodiscard]] OptionSpec network_model_option();                            // --network analytic|flow|packet
+[[nodiscard]] OptionSpec set_option();                                     // --set PATH=VALUE, repeatable
+[[nodiscard]] OptionSpec seed_option();                                    // --seed N
+[[nodiscard]] OptionSpec format_option(std::vector<std::string> formats);  // the first one is the default
+[[nodiscard]] OptionSpec cluster_option(bool is_required);                 // --cluster C.yaml or a shipped name
+[[nodiscard]] OptionSpec network_model_option();                           // --network analytic|flow|packet
 
 [[nodiscard]] std::uint64_t seed_of(const Arguments& arguments);
 

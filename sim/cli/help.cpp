@@ -43,7 +43,8 @@ Exit codes:
 }  // namespace
 
 std::string main_help(const std::vector<Verb>& verbs) {
-  std::string text = "lockstep predicts how fast training jobs run on GPU clusters.\n\nUsage: lockstep VERB [ARGUMENT]...\n\nVerbs:\n";
+  std::string text =
+      "lockstep predicts how fast training jobs run on GPU clusters.\n\nUsage: lockstep VERB [ARGUMENT]...\n\nVerbs:\n";
   for (const Verb& v : verbs) text += fmt::format("  {:<12} {}\n", v.name, v.doc);
   text += "\n  --help       this text; lockstep VERB --help explains a verb\n  --version    the version\n";
   return text + kExitCodes;

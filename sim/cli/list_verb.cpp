@@ -26,9 +26,14 @@ struct Topic {
 };
 
 std::vector<Topic> topics() {
-  return {{"hardware", {"gpu", "server", "network"}}, {"clusters", {"cluster"}},   {"models", {"model"}},
-          {"jobs", {"job"}},                          {"scenarios", {"scenario"}}, {"sweeps", {"sweep"}},
-          {"collectives", {}},                        {"networks", {"network"}}};
+  return {{"hardware", {"gpu", "server", "network"}},
+          {"clusters", {"cluster"}},
+          {"models", {"model"}},
+          {"jobs", {"job"}},
+          {"scenarios", {"scenario"}},
+          {"sweeps", {"sweep"}},
+          {"collectives", {}},
+          {"networks", {"network"}}};
 }
 
 std::string text_of(const Document& document, const char* key) {

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   const bool may_color = no_color == nullptr || *no_color == '\0';
   cli::DescriptorStream out(STDOUT_FILENO);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return cli::run_command_line(cli::all_verbs(), words, cli::default_library(),
-                               {out, std::cerr, may_color && ::isatty(STDOUT_FILENO) == 1,
-                                may_color && ::isatty(STDERR_FILENO) == 1});
+  return cli::run_command_line(
+      cli::all_verbs(), words, cli::default_library(),
+      {out, std::cerr, may_color && ::isatty(STDOUT_FILENO) == 1, may_color && ::isatty(STDERR_FILENO) == 1});
 }

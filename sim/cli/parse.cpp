@@ -51,11 +51,7 @@ std::vector<po::option> split_words(const Verb& verb, const std::vector<std::str
   namespace style = po::command_line_style;
   const po::options_description description = describe(verb);
   try {
-    return po::command_line_parser(words)
-        .options(description)
-        .style(style::unix_style & ~style::allow_guessing)
-        .run()
-        .options;
+    return po::command_line_parser(words).options(description).style(style::unix_style & ~style::allow_guessing).run().options;
   } catch (const po::unknown_option& e) {
     refuse_unknown(verb, e.get_option_name());
   } catch (const po::invalid_command_line_syntax& e) {

@@ -26,7 +26,8 @@ ScenarioRequest request_of(const Arguments& arguments) {
   request.job = text_if_given(arguments, "job");
   request.assignments = arguments.all("set");
   if (!request.file && !(request.cluster && request.job)) {
-    throw UserError("there is nothing to run", "give SCENARIO.yaml, or --cluster and --job; `lockstep list scenarios` shows what ships");
+    throw UserError("there is nothing to run",
+                    "give SCENARIO.yaml, or --cluster and --job; `lockstep list scenarios` shows what ships");
   }
   return request;
 }
@@ -68,21 +69,23 @@ int run(const VerbContext& context) {
 }  // namespace
 
 Verb run_verb() {
-  return {.name = "run",
-          .doc = "predict a training step: throughput, where the time goes, memory, cost",
-          .details =
-              "SCENARIO.yaml (or the name of a shipped scenario) joins a cluster and a job; --cluster and --job replace either. In --set, paths begin "
-              "with cluster. or job.: --set cluster.nodes=4 --set job.micro_batch=2.",
-          .positionals = {{.name = "SCENARIO", .doc = "file, shipped name, or - for standard input", .is_optional = true}},
-          .options = {cluster_option(false),
-                      {.name = "job", .value_name = "J.yaml", .doc = "job file or shipped name"},
-                      network_model_option(),
-                      format_option({"table", "json", "csv", "md"}),
-                      seed_option(),
-                      {.name = "require-fit", .doc = "exit 3 when the plan does not fit in GPU memory"},
-                      {.name = "show-config", .doc = "print the resolved configuration with the origin of each value, and stop"},
-                      set_option()},
-          .run = run};
+  return {
+      .name = "run",
+      .doc = "predict a training step: throughput, where the time goes, memory, cost",
+      .details =
+          "SCENARIO.yaml (or the name of a shipped scenario) joins a cluster and a job; --cluster and --job replace either. In "
+          "--set, paths begin "
+          "with cluster. or job.: --set cluster.nodes=4 --set job.micro_batch=2.",
+      .positionals = {{.name = "SCENARIO", .doc = "file, shipped name, or - for standard input", .is_optional = true}},
+      .options = {cluster_option(false),
+                  {.name = "job", .value_name = "J.yaml", .doc = "job file or shipped name"},
+                  network_model_option(),
+                  format_option({"table", "json", "csv", "md"}),
+                  seed_option(),
+                  {.name = "require-fit", .doc = "exit 3 when the plan does not fit in GPU memory"},
+                  {.name = "show-config", .doc = "print the resolved configuration with the origin of each value, and stop"},
+                  set_option()},
+      .run = run};
 }
 
 }  // namespace lockstep::cli

@@ -41,8 +41,9 @@ const DocumentKind& find_kind(const std::vector<DocumentKind>& kinds, const std:
     names.push_back(k.name);
   }
   const std::string guess = closest(name, names);
-  throw UserError(fmt::format("unknown kind '{}'", name),
-                  fmt::format("{}kinds: {}", guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess), fmt::join(names, ", ")));
+  throw UserError(
+      fmt::format("unknown kind '{}'", name),
+      fmt::format("{}kinds: {}", guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess), fmt::join(names, ", ")));
 }
 
 std::vector<FieldDoc> fields_at(const DocumentKind& kind, const std::string& path) {

@@ -64,14 +64,18 @@ int run(const VerbContext& context) {
 }  // namespace
 
 Verb validate_verb() {
-  return {.name = "validate",
-          .doc = "predict published measurements and state every error",
-          .details = "No constant depends on a table or row; the rule that admits rows is printed, and so is why each other row is not admitted.",
-          .options = {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
-                      {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},
-                      {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
-                      format_option({"table", "json", "csv", "md"})},
-          .run = run};
+  return {
+      .name = "validate",
+      .doc = "predict published measurements and state every error",
+      .details =
+          "No constant depends on a table or row; the rule that admits rows is printed, and so is why each other row is not "
+          "admitted.",
+      .options =
+          {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
+           {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},
+           {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
+           format_option({"table", "json", "csv", "md"})},
+      .run = run};
 }
 
 }  // namespace lockstep::cli

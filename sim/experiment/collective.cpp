@@ -63,8 +63,7 @@ std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Rout
 
 // Every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does: independent flows.
 std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const Router& router,
-                                         const std::array<CollectiveTuning, 3>& tunings,
-                                         const NetworkFactory& make_network) {
+                                         const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
   const std::size_t n = request.members.size();
   const Network& net = router.network();
   std::vector<Route> routes(n);
@@ -79,11 +78,9 @@ std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const
   for (const std::int64_t size : request.sizes) {
     const std::unique_ptr<NetworkModel> network = make_network();
     for (std::size_t i = 0; i < n; ++i) {
-      network->start(Instant(), {.shares = routes[i].shares,
-                                 .weight = router.weight(),
-                                 .bytes = size,
-                                 .latency = latencies[i],
-                                 .token = i});
+      network->start(
+          Instant(),
+          {.shares = routes[i].shares, .weight = router.weight(), .bytes = size, .latency = latencies[i], .token = i});
     }
     CollectiveRow row = row_of(request, size, run_to_end(*network));
     row.algorithm = "p2p";
@@ -97,8 +94,7 @@ std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const
 }  // namespace
 
 std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
-                                          const std::array<CollectiveTuning, 3>& tunings,
-                                          const NetworkFactory& make_network) {
+                                          const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
   LOCKSTEP_CHECK(request.members.size() >= 2, "a collective of {} members", request.members.size());
   return request.kind == CollectiveKind::kSendRecv ? run_send_recv(request, router, tunings, make_network)
                                                    : run_ring(request, router, tunings, make_network);

@@ -20,10 +20,10 @@ namespace lockstep {
 
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  std::vector<std::int64_t> sizes;         // bytes
-  std::vector<EndpointId> members;         // at least two
-  std::optional<Protocol> protocol;        // none: the one with the least undisturbed time
-  std::optional<int> channels;             // none: one per NIC of the members
+  std::vector<std::int64_t> sizes;   // bytes
+  std::vector<EndpointId> members;   // at least two
+  std::optional<Protocol> protocol;  // none: the one with the least undisturbed time
+  std::optional<int> channels;       // none: one per NIC of the members
 };
 
 struct CollectiveRow {
@@ -31,8 +31,8 @@ struct CollectiveRow {
   double time_s = 0;
   double algbw_gb_per_s = 0;  // GB = 1e9 bytes
   double busbw_gb_per_s = 0;
-  std::string algorithm;      // "ring", or "p2p" for send_recv
-  std::string protocol;       // "LL", "LL128", "Simple"
+  std::string algorithm;  // "ring", or "p2p" for send_recv
+  std::string protocol;   // "LL", "LL128", "Simple"
   int channels = 0;
 };
 

@@ -16,8 +16,8 @@ namespace lockstep {
 struct RunOptions {
   NetworkKind network = NetworkKind::kFlow;
   std::uint64_t seed = 0;
-  std::optional<std::uint64_t> tie_seed;             // shuffles simultaneous events
-  bool compares_with_ideal = true;                   // off: effective GPUs and price stay those of this run
+  std::optional<std::uint64_t> tie_seed;  // shuffles simultaneous events
+  bool compares_with_ideal = true;        // off: effective GPUs and price stay those of this run
   const std::atomic<bool>* interrupted = nullptr;
 };
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int64_t kSmallest = std::int64_t{1} << 30;
 constexpr const char* kRule =
-    "all_reduce, all_gather, reduce_scatter, broadcast, reduce rows of at least 1 GiB on one NVSwitch node of Ampere GPUs, or of Hopper GPUs "
+    "all_reduce, all_gather, reduce_scatter, broadcast, reduce rows of at least 1 GiB on one NVSwitch node of Ampere GPUs, or "
+    "of Hopper GPUs "
     "where the table names a ring or NVLS off";
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -94,7 +95,8 @@ SuiteResult run_collectives_suite(std::istream& csv, const std::string& file, co
   SuiteResult result{.suite = "collectives", .rule = kRule};
   CsvReader reader(csv, file, diagnostics);
   std::map<std::string, std::size_t, std::less<>> at;
-  for (const char* name : {"table_id", "collective", "gpu_type", "n_gpus", "intra_fabric", "inter_fabric", "size_bytes", "busbw_GBps"}) {
+  for (const char* name :
+       {"table_id", "collective", "gpu_type", "n_gpus", "intra_fabric", "inter_fabric", "size_bytes", "busbw_GBps"}) {
     at[name] = reader.column(name);
     if (at[name] == CsvReader::npos) diagnostics.error({file, 1, 1}, {}, fmt::format("the column '{}' is missing", name));
   }
@@ -121,12 +123,13 @@ SuiteResult run_collectives_suite(std::istream& csv, const std::string& file, co
     } else if (*gpus.value < 2 || *gpus.value > predictor.gpus_of(choice.server)) {
       skip(fmt::format("{} GPUs on one node", *gpus.value));
     } else {
-      result.predictions.push_back({.source = table,
-                                    .row = reader.line(),
-                                    .what = fmt::format("{} {} GPUs {} MiB", to_text(*kind), *gpus.value, *size.value >> 20),
-                                    .metric = "busbw_gb_per_s",
-                                    .measured = *busbw.value,
-                                    .predicted = predictor.busbw(choice.server, *kind, static_cast<int>(*gpus.value), *size.value)});
+      result.predictions.push_back(
+          {.source = table,
+           .row = reader.line(),
+           .what = fmt::format("{} {} GPUs {} MiB", to_text(*kind), *gpus.value, *size.value >> 20),
+           .metric = "busbw_gb_per_s",
+           .measured = *busbw.value,
+           .predicted = predictor.busbw(choice.server, *kind, static_cast<int>(*gpus.value), *size.value)});
     }
   }
   return result;

@@ -18,7 +18,8 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kRule =
-    "rows of whole training steps on DGX A100 with plan, batch and iteration time; GPT as Megatron-LM of 2022 ran it (unfused attention, "
+    "rows of whole training steps on DGX A100 with plan, batch and iteration time; GPT as Megatron-LM of 2022 ran it (unfused "
+    "attention, "
     "gradient all-reduce after the backward)";
 
 // A cell that may be empty.
@@ -36,8 +37,8 @@ class Row {
   const CsvReader& reader_;
 };
 
-constexpr const char* kNeeded[] = {"layers", "hidden", "heads", "ffn",         "vocab",       "seq_len", "n_gpus",
-                                   "tp",     "pp",     "dp",    "micro_batch", "global_batch"};
+constexpr const char* kNeeded[] = {"layers", "hidden", "heads", "ffn", "vocab",       "seq_len",
+                                   "n_gpus", "tp",     "pp",    "dp",  "micro_batch", "global_batch"};
 
 // Empty when the row is eligible.
 std::string reason_to_skip(const Row& row) {
@@ -45,7 +46,8 @@ std::string reason_to_skip(const Row& row) {
   for (const char* column : kNeeded) {
     if (!row.integer(column)) return fmt::format("{} is not published", column);
   }
-  if (row.text("gpu_type").find("A100") == std::string_view::npos) return fmt::format("no shipped cluster for {}", row.text("gpu_type"));
+  if (row.text("gpu_type").find("A100") == std::string_view::npos)
+    return fmt::format("no shipped cluster for {}", row.text("gpu_type"));
   return {};
 }
 
@@ -93,7 +95,8 @@ JobSpec job_of(const Row& row) {
 
 }  // namespace
 
-SuiteResult run_training_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
+SuiteResult run_training_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
+                               Diagnostics& diagnostics) {
   SuiteResult result{.suite = "training", .rule = kRule};
   ClusterSpec cluster;
   if (const auto document = library.open("cluster", "dgx-a100", {}, {}, diagnostics)) {
@@ -116,7 +119,8 @@ SuiteResult run_training_suite(std::istream& csv, const std::string& file, const
     if (reason.empty()) {
       Diagnostics faults;
       const std::int64_t gpus = *row.integer("n_gpus");
-      plan = resolve_plan(job_of(row), gpus, [](std::string_view) { return Position{}; }, faults);
+      plan = resolve_plan(
+          job_of(row), gpus, [](std::string_view) { return Position{}; }, faults);
       if (!plan) reason = faults.items().front().message;
       cluster.nodes = static_cast<int>((gpus + cluster.server->gpus - 1) / cluster.server->gpus);
     }
@@ -125,12 +129,13 @@ SuiteResult run_training_suite(std::istream& csv, const std::string& file, const
       continue;
     }
     const RunResult run = run_job(cluster, *plan, {.compares_with_ideal = false});
-    result.predictions.push_back({.source = source,
-                                  .row = reader.line(),
-                                  .what = fmt::format("{} {} GPUs, {} recompute", row.text("model"), run.gpus, row.text("recompute")),
-                                  .metric = "step_time_s",
-                                  .measured = *row.number("iteration_time_s"),
-                                  .predicted = run.step_time_s});
+    result.predictions.push_back(
+        {.source = source,
+         .row = reader.line(),
+         .what = fmt::format("{} {} GPUs, {} recompute", row.text("model"), run.gpus, row.text("recompute")),
+         .metric = "step_time_s",
+         .measured = *row.number("iteration_time_s"),
+         .predicted = run.step_time_s});
   }
   return result;
 }

@@ -40,7 +40,8 @@ std::vector<std::string> sources(const SuiteResult& r) {
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> list = {
-      {"collectives", "ring collectives on one NVSwitch node against published nccl-tests tables", "nccl-tests.csv", run_collectives_suite},
+      {"collectives", "ring collectives on one NVSwitch node against published nccl-tests tables", "nccl-tests.csv",
+       run_collectives_suite},
       {"training", "whole training steps against published iteration times", "korthikanti-2022.csv", run_training_suite},
   };
   return list;

@@ -59,7 +59,8 @@ struct Suite {
   std::string doc;
   std::string default_file;  // below configs/validation
   // Errors in the CSV go to the diagnostics.
-  std::function<SuiteResult(std::istream& csv, const std::string& file, const ConfigLibrary& library, Diagnostics& diagnostics)> run;
+  std::function<SuiteResult(std::istream& csv, const std::string& file, const ConfigLibrary& library, Diagnostics& diagnostics)>
+      run;
 };
 [[nodiscard]] const std::vector<Suite>& suites();
 

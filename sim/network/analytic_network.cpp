@@ -20,8 +20,7 @@ Instant end_of(Int128 work, std::int64_t level, Instant since) {
 
 }  // namespace
 
-AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities)
-    : ledger_(capacities.size()) {
+AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities) : ledger_(capacities.size()) {
   for (const Rate c : capacities) capacities_.push_back(c.units());
 }
 

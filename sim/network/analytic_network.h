@@ -38,9 +38,9 @@ class AnalyticNetwork final : public NetworkModel {
   enum class Phase : std::uint8_t { kFree, kLatency, kMoving };
   struct State {
     Phase phase = Phase::kFree;
-    Instant end;              // while moving; an entry of the queue with another time is out of date
-    Instant since;            // of `work` and `level`
-    Int128 work = 0;          // left, in level x picoseconds
+    Instant end;      // while moving; an entry of the queue with another time is out of date
+    Instant since;    // of `work` and `level`
+    Int128 work = 0;  // left, in level x picoseconds
     std::int64_t level = 0;
   };
 

@@ -74,9 +74,9 @@ class FlowNetwork final : public NetworkModel {
   GroupClocks clocks_;
   TransferLedger ledger_;
   DelayQueue delays_;
-  std::vector<State> states_;               // by transfer
-  std::vector<TransferId> transfer_of_;     // by entity
-  Instant batch_;                           // of the changes not yet settled
+  std::vector<State> states_;            // by transfer
+  std::vector<TransferId> transfer_of_;  // by entity
+  Instant batch_;                        // of the changes not yet settled
   std::int64_t completions_ = 0;
   std::int64_t faults_injected_ = 0;
 };

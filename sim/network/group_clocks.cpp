@@ -64,9 +64,7 @@ void GroupClocks::set_rate(LinkId id, std::int64_t level, Instant now) {
   schedule(id, g, first_end_ps(g));
 }
 
-Instant GroupClocks::next() const {
-  return schedule_.empty() ? Instant::never() : Instant::picos(schedule_.front().ps);
-}
+Instant GroupClocks::next() const { return schedule_.empty() ? Instant::never() : Instant::picos(schedule_.front().ps); }
 
 GroupClocks::EntityId GroupClocks::pop_due(Instant now) {
   if (schedule_.empty() || schedule_.front().ps > now.picos()) return EntityId::none();
@@ -185,9 +183,7 @@ void GroupClocks::place_wakeup(std::uint32_t slot, const Wakeup& w) {
 }
 
 void GroupClocks::sift_wakeup(std::uint32_t slot, const Wakeup& w) {
-  const auto earlier = [](const Wakeup& a, const Wakeup& b) {
-    return a.ps != b.ps ? a.ps < b.ps : a.group < b.group;
-  };
+  const auto earlier = [](const Wakeup& a, const Wakeup& b) { return a.ps != b.ps ? a.ps < b.ps : a.group < b.group; };
   const auto size = static_cast<std::uint32_t>(schedule_.size());
   while (slot > 0 && earlier(w, schedule_[(slot - 1) / 4])) {
     place_wakeup(slot, schedule_[(slot - 1) / 4]);

@@ -63,10 +63,10 @@ class GroupClocks {
     EntityId entity;
   };
   struct Group {
-    Int128 clock = 0;                // at `since`
+    Int128 clock = 0;  // at `since`
     std::int64_t since_ps = 0;
     std::int64_t rate = 0;
-    std::vector<Target> ends;        // min-heap by clock
+    std::vector<Target> ends;           // min-heap by clock
     std::uint32_t slot = kUnscheduled;  // in schedule_
     bool is_stale = false;
   };
@@ -92,9 +92,9 @@ class GroupClocks {
   void place_wakeup(std::uint32_t slot, const Wakeup& w);
   void sift_wakeup(std::uint32_t slot, const Wakeup& w);
 
-  std::vector<Group> groups_;      // by link
-  std::vector<Member> members_;    // by entity
-  std::vector<Wakeup> schedule_;   // min-heap by (ps, group), four children a node
+  std::vector<Group> groups_;     // by link
+  std::vector<Member> members_;   // by entity
+  std::vector<Wakeup> schedule_;  // min-heap by (ps, group), four children a node
   std::vector<LinkId> stale_;
 };
 

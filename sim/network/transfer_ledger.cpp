@@ -15,10 +15,10 @@ std::int64_t bytes_on_link(std::int64_t coefficient, std::int64_t weight, std::i
 }  // namespace
 
 TransferId TransferLedger::open(const TransferSpec& spec) {
-  LOCKSTEP_CHECK(spec.weight > 0 && spec.bytes >= 0 && spec.members > 0 && spec.latency >= Duration{} &&
-                     spec.rate_cap.units() >= 0,
-                 "transfer {}: weight {}, bytes {}, members {}, latency {} ps, cap {}", spec.token, spec.weight, spec.bytes,
-                 spec.members, spec.latency.picos(), spec.rate_cap.units());
+  LOCKSTEP_CHECK(
+      spec.weight > 0 && spec.bytes >= 0 && spec.members > 0 && spec.latency >= Duration{} && spec.rate_cap.units() >= 0,
+      "transfer {}: weight {}, bytes {}, members {}, latency {} ps, cap {}", spec.token, spec.weight, spec.bytes, spec.members,
+      spec.latency.picos(), spec.rate_cap.units());
   TransferId id;
   if (free_.empty()) {
     id = TransferId::from_index(specs_.size());

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-
 namespace lockstep {
 namespace {
 
@@ -32,15 +31,19 @@ std::string micros(double us) {
 }  // namespace
 
 std::string to_nccl_table(const CollectiveReport& r) {
-  std::string out = fmt::format("# lockstep {} on {} GPUs of {}, network model {}\n", to_text(r.kind), r.gpus, r.cluster, r.network);
+  std::string out =
+      fmt::format("# lockstep {} on {} GPUs of {}, network model {}\n", to_text(r.kind), r.gpus, r.cluster, r.network);
   out += "#\n";
-  out += "#                                                              out-of-place                       in-place          \n";
-  out += "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n";
-  out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n";
+  out +=
+      "#                                                              out-of-place                       in-place          \n";
+  out +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n";
+  out +=
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n";
   double sum = 0;
   for (const CollectiveRow& row : r.rows) {
-    const std::string half = fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}", micros(row.time_s * 1e6), row.algbw_gb_per_s,
-                                         row.busbw_gb_per_s, 0);
+    const std::string half =
+        fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}", micros(row.time_s * 1e6), row.algbw_gb_per_s, row.busbw_gb_per_s, 0);
     out += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", row.size_bytes, count_of(r.kind, row.size_bytes, r.gpus),
                        "float", reduces(r.kind) ? "sum" : "none", is_rooted(r.kind) ? 0 : -1, half, half);
     sum += row.busbw_gb_per_s;
@@ -53,8 +56,8 @@ std::string to_nccl_table(const CollectiveReport& r) {
 std::string to_csv(const CollectiveReport& r) {
   std::string out = "size_bytes,time_s,algbw_gb_per_s,busbw_gb_per_s,algorithm,protocol,channels\n";
   for (const CollectiveRow& row : r.rows) {
-    out += fmt::format("{},{},{},{},{},{},{}\n", row.size_bytes, row.time_s, row.algbw_gb_per_s, row.busbw_gb_per_s, row.algorithm,
-                       row.protocol, row.channels);
+    out += fmt::format("{},{},{},{},{},{},{}\n", row.size_bytes, row.time_s, row.algbw_gb_per_s, row.busbw_gb_per_s,
+                       row.algorithm, row.protocol, row.channels);
   }
   return out;
 }

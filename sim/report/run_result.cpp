@@ -17,7 +17,8 @@ struct Cause {
 constexpr Cause kCauses[] = {
     {TimeClass::kTp, "tensor-parallel communication", "a smaller tp, or tp within one NVLink domain"},
     {TimeClass::kPp, "pipeline transfers between stages", "fewer stages, or stages closer together"},
-    {TimeClass::kDp, "data-parallel communication", "more network bandwidth per GPU, a larger micro-batch or more accumulation"},
+    {TimeClass::kDp, "data-parallel communication",
+     "more network bandwidth per GPU, a larger micro-batch or more accumulation"},
     {TimeClass::kCp, "context-parallel communication", "a smaller cp"},
     {TimeClass::kEp, "expert all-to-all", "experts closer together"},
     {TimeClass::kBubble, "the pipeline bubble", "more micro-batches per step or fewer stages"},
@@ -41,8 +42,7 @@ std::string bottleneck_sentence(const RunResult& r) {
     }
   }
   const double share = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(worst->time_class)] / r.step_time_s : 0;
-  const double compute =
-      r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(TimeClass::kCompute)] / r.step_time_s : 0;
+  const double compute = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(TimeClass::kCompute)] / r.step_time_s : 0;
   // Below a twentieth of the step no single cause is worth a change of the cluster.
   if (share < 0.05) {
     return fmt::format("compute: GPUs compute {:.0f} % of the step; no other part takes more than {:.0f} %", 100 * compute,

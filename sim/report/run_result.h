@@ -16,8 +16,8 @@ namespace lockstep {
 struct LinkReport {
   std::string name;
   std::string tier;
-  double utilization = 0;   // time mean of rate / capacity over the step
-  std::int64_t bytes = 0;   // delivered over it
+  double utilization = 0;  // time mean of rate / capacity over the step
+  std::int64_t bytes = 0;  // delivered over it
 };
 
 struct MemoryReport {
@@ -31,10 +31,10 @@ struct MemoryReport {
 };
 
 struct CostReport {
-  double usd_per_gpu_hour = 0;               // as given
-  double usd_per_step = 0;                   // gpus x price x step / 3600
+  double usd_per_gpu_hour = 0;  // as given
+  double usd_per_step = 0;      // gpus x price x step / 3600
   std::optional<double> usd_per_million_tokens;
-  double effective_usd_per_gpu_hour = 0;     // price x step / step on an ideal network
+  double effective_usd_per_gpu_hour = 0;  // price x step / step on an ideal network
 };
 
 struct Measured {
@@ -47,8 +47,8 @@ struct RunResult {
   std::string version;
   std::string cluster;
   std::string job;
-  std::string plan;           // "tp 8 x pp 4 x dp 32"
-  std::string network;        // analytic | flow | packet
+  std::string plan;     // "tp 8 x pp 4 x dp 32"
+  std::string network;  // analytic | flow | packet
   std::uint64_t seed = 0;
   std::int64_t gpus = 0;
 
@@ -61,10 +61,10 @@ struct RunResult {
   std::optional<double> hfu;
   double peak_tflops = 0;
   std::string flop_convention;
-  std::optional<MemoryReport> memory;    // of the fullest GPU
-  std::string memory_advice;             // empty when it fits
+  std::optional<MemoryReport> memory;  // of the fullest GPU
+  std::string memory_advice;           // empty when it fits
   std::array<double, kTimeClassCount> breakdown_s = {};
-  std::vector<LinkReport> links;         // busiest first
+  std::vector<LinkReport> links;  // busiest first
   std::string bottleneck;
   std::optional<CostReport> cost;
 

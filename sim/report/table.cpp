@@ -49,8 +49,8 @@ std::string breakdown(const RunResult& r) {
     if (r.breakdown_s[c] <= 0) continue;
     const double share = r.breakdown_s[c] / r.step_time_s;
     const auto width = static_cast<std::size_t>(std::clamp(share * kBarWidth + 0.5, 0.0, 1.0 * kBarWidth));
-    out += fmt::format("  {:<10}{:>10} {:>6.1f} %  {}\n", to_text(static_cast<TimeClass>(c)), seconds(r.breakdown_s[c]), 100 * share,
-                       std::string(width, '#'));
+    out += fmt::format("  {:<10}{:>10} {:>6.1f} %  {}\n", to_text(static_cast<TimeClass>(c)), seconds(r.breakdown_s[c]),
+                       100 * share, std::string(width, '#'));
   }
   return out;
 }
@@ -90,8 +90,8 @@ std::string cost(const RunResult& r) {
 }  // namespace
 
 std::string to_table(const RunResult& r) {
-  std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job, r.plan,
-                                r.gpus, r.network);
+  std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job,
+                                r.plan, r.gpus, r.network);
   out += throughput(r) + breakdown(r) + memory(r) + links(r) + cost(r);
   return out + fmt::format("\nBottleneck: {}.\n", r.bottleneck);
 }

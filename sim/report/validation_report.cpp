@@ -49,8 +49,8 @@ std::string to_table(const SuiteResult& r) {
   std::string out = fmt::format("Suite {}\nEligible: {}\n\n", r.suite, r.rule);
   out += fmt::format("{:<38}{:<34}{:>12}{:>12}{:>10}\n", "source", "what", "measured", "predicted", "error");
   for (const Prediction& p : r.predictions) {
-    out += fmt::format("{:<38}{:<34}{:>12.4g}{:>12.4g}{:>10}\n", p.source + ":" + std::to_string(p.row), p.what, p.measured, p.predicted,
-                       percent(p.error()));
+    out += fmt::format("{:<38}{:<34}{:>12.4g}{:>12.4g}{:>10}\n", p.source + ":" + std::to_string(p.row), p.what, p.measured,
+                       p.predicted, percent(p.error()));
   }
   out += fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}\n", "source", "rows", "median", "mean", "p90", "bias");
   for (const Row& row : statistic_rows(r)) {
@@ -63,15 +63,18 @@ std::string to_table(const SuiteResult& r) {
 }
 
 std::string to_markdown(const SuiteResult& r) {
-  std::string out = fmt::format("Eligible: {}. {} rows predicted, {} skipped.\n\n", r.rule, r.predictions.size(), r.skipped.size());
+  std::string out =
+      fmt::format("Eligible: {}. {} rows predicted, {} skipped.\n\n", r.rule, r.predictions.size(), r.skipped.size());
   out += "| source | what | measured | predicted | error |\n|---|---|---:|---:|---:|\n";
   for (const Prediction& p : r.predictions) {
-    out += fmt::format("| {}:{} | {} | {:.4g} | {:.4g} | {} |\n", p.source, p.row, p.what, p.measured, p.predicted, percent(p.error()));
+    out += fmt::format("| {}:{} | {} | {:.4g} | {:.4g} | {} |\n", p.source, p.row, p.what, p.measured, p.predicted,
+                       percent(p.error()));
   }
   out += "\n| source | rows | median | mean | 90th percentile | bias |\n|---|---:|---:|---:|---:|---:|\n";
   for (const Row& row : statistic_rows(r)) {
-    out += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
-                       100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
+    out +=
+        fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
+                    100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
   }
   out += "\n| skipped rows | reason |\n|---:|---|\n";
   for (const auto& [reason, count] : reasons(r)) out += fmt::format("| {} | {} |\n", count, reason);

@@ -35,8 +35,7 @@ void Communicators::build(CommId id, Communicator& comm) const {
 
 LoweredCollective Communicators::lower(const Communicator& comm, const Op& op) const {
   const bool is_chain = op.collective == CollectiveKind::kBroadcast || op.collective == CollectiveKind::kReduce;
-  return lower_ring(comm.shape, tunings_[comm.tuning], op.collective, op.bytes,
-                    is_chain ? comm.open_rate : comm.closed_rate);
+  return lower_ring(comm.shape, tunings_[comm.tuning], op.collective, op.bytes, is_chain ? comm.open_rate : comm.closed_rate);
 }
 
 }  // namespace lockstep

@@ -19,7 +19,7 @@ struct Channel {
   Rank to;
   Stream send_stream = Stream::kPpSendNext;
   Route route;
-  bool is_local = false;        // both ends on one node
+  bool is_local = false;  // both ends on one node
   std::int64_t arrived = 0;
   std::int64_t received = 0;
   bool receiver_waits = false;

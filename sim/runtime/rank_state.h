@@ -33,8 +33,8 @@ class OpQueue {
 struct StreamState {
   OpQueue queue;
   std::int64_t completed = 0;
-  bool is_busy = false;           // its front operation is under way
-  std::uint16_t waiters = 0;      // streams whose front is a kWait on this one
+  bool is_busy = false;       // its front operation is under way
+  std::uint16_t waiters = 0;  // streams whose front is a kWait on this one
 };
 
 // A kernel under way. Work is counted in picoseconds x kFullSpeed, so that a change of speed loses nothing.
@@ -43,7 +43,7 @@ struct ComputeState {
   Int128 work_left = 0;
   Instant updated;
   std::int64_t speed = kFullSpeed;
-  std::uint32_t version = 0;      // events of older versions are stale
+  std::uint32_t version = 0;  // events of older versions are stale
   bool is_running = false;
 };
 

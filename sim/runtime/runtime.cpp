@@ -18,8 +18,8 @@ namespace {
 struct ActiveTransfer {
   enum class Kind : std::uint8_t { kFree, kCollective, kMessage };
   Kind kind = Kind::kFree;
-  CommId comm;                  // kCollective
-  std::uint32_t channel = 0;    // kMessage
+  CommId comm;                // kCollective
+  std::uint32_t channel = 0;  // kMessage
 };
 
 // A kernel of `rank` ends, unless its speed has changed since (another version).
@@ -237,9 +237,9 @@ class Runtime final : private OpSink {
       comm.op = op;
       comm.stream = s;
     } else if (comm.op.collective != op.collective || comm.op.bytes != op.bytes || comm.stream != s) {
-      throw SimulationError(fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
-                                        r, to_text(op.collective), op.bytes, op.comm.value(), to_text(comm.op.collective),
-                                        comm.op.bytes));
+      throw SimulationError(
+          fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes", r,
+                      to_text(op.collective), op.bytes, op.comm.value(), to_text(comm.op.collective), comm.op.bytes));
     }
     if (++comm.arrived < comm.members.size()) return;
     ++result_.collectives;
@@ -277,11 +277,12 @@ class Runtime final : private OpSink {
     ++result_.messages;
     add_in_flight(r, s, +1, false);
     add_in_flight(op.peer.value(), s, +1, false);
-    in_.network.start(now_, {.shares = channel.route.shares,
-                             .weight = in_.router.weight(),
-                             .bytes = op.bytes,
-                             .latency = send_latency(communicators_.single_node_tuning(), channel.is_local, channel.route.latency),
-                             .token = new_transfer({.kind = ActiveTransfer::Kind::kMessage, .channel = index})});
+    in_.network.start(now_,
+                      {.shares = channel.route.shares,
+                       .weight = in_.router.weight(),
+                       .bytes = op.bytes,
+                       .latency = send_latency(communicators_.single_node_tuning(), channel.is_local, channel.route.latency),
+                       .token = new_transfer({.kind = ActiveTransfer::Kind::kMessage, .channel = index})});
   }
 
   void start_receive(std::uint32_t r, Stream s, const Op& op) {

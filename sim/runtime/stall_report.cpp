@@ -8,8 +8,9 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",        "cp",        "ep",        "dp-gather", "dp-reduce",
-                                                   "pp-send-next", "pp-recv-prev", "pp-send-prev", "pp-recv-next", "tie"};
+constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",           "cp",           "ep",
+                                                   "dp-gather",    "dp-reduce",    "pp-send-next", "pp-recv-prev",
+                                                   "pp-send-prev", "pp-recv-next", "tie"};
 
 std::string describe(const Op& op) {
   switch (op.kind) {

@@ -11,8 +11,8 @@
 namespace lockstep::max_min {
 namespace {
 
-using testing::any_capacity;
-using testing::random_shares;
+using test::any_capacity;
+using test::random_shares;
 
 // A system that is changed in batches; after each one all strategies must agree with filling from nothing.
 class Twins {

@@ -23,7 +23,9 @@ using Rows = std::vector<std::vector<std::string>>;
 
 TEST(Csv, ReadsWhatSpreadsheetsWrite) {
   Diagnostics d;
-  EXPECT_EQ(rows("\xEF\xBB\xBF" "a,b\r\n1,\"x, \"\"y\"\"\"\r\n\r\n2,\"two\nlines\"\r\n3,", d),
+  EXPECT_EQ(rows("\xEF\xBB\xBF"
+                 "a,b\r\n1,\"x, \"\"y\"\"\"\r\n\r\n2,\"two\nlines\"\r\n3,",
+                 d),
             (Rows{{"1", "x, \"y\""}, {"2", "two\nlines"}, {"3", ""}}));
   EXPECT_TRUE(d.items().empty());
 }

@@ -21,7 +21,9 @@ constexpr double kPort = 100e9;  // NVLink port, byte/s
 
 // One box of 8 GPUs; latencies of the collectives are zero so that the algebra stays plain.
 struct Box {
-  Network net = NetworkBuilder({.nodes = 1, .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(kPort), {})})})
+  Network net = NetworkBuilder(
+                    {.nodes = 1,
+                     .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(kPort), {})})})
                     .build();
   Router router{net, RoutingPolicy::kStatic, 0};
   std::vector<EndpointId> placement;
@@ -127,9 +129,9 @@ TEST(Runtime, AReceiverWaitsInABubbleUntilTheMessageIsOnItsWay) {
   const RuntimeResult r = box.flow(p);
   const double transfer = 100.0 * kMiB / kPort;
   EXPECT_NEAR(r.step_time.seconds(), 1e-3 + transfer, 1e-11);
-  EXPECT_NEAR(of(r, TimeClass::kBubble), 0.5e-3, 1e-11);         // mean over two ranks
+  EXPECT_NEAR(of(r, TimeClass::kBubble), 0.5e-3, 1e-11);  // mean over two ranks
   EXPECT_NEAR(of(r, TimeClass::kCompute), 0.5e-3, 1e-11);
-  EXPECT_NEAR(of(r, TimeClass::kPp), transfer, 1e-11);           // the sender waits for the end of the step as well
+  EXPECT_NEAR(of(r, TimeClass::kPp), transfer, 1e-11);  // the sender waits for the end of the step as well
   EXPECT_EQ(r.messages, 1);
 }
 
@@ -213,7 +215,8 @@ TEST(Runtime, AMissingMemberIsNamed) {
     (void)box.flow(p);
     FAIL() << "a collective without all members must not end well";
   } catch (const SimulationError& e) {
-    EXPECT_NE(std::string(e.what()).find("rank 0 stream tp waits for: all_reduce of 1048576 bytes"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("rank 0 stream tp waits for: all_reduce of 1048576 bytes"), std::string::npos)
+        << e.what();
   }
 }
 

@@ -13,8 +13,8 @@ namespace {
 // The members of one node in ring order, and the NICs that belong to them.
 struct NodeGroup {
   std::vector<EndpointId> members;
-  std::vector<int> nics;            // indices within the node; empty for bare hosts
-  std::vector<std::size_t> entry;   // entry[i]: position in members of the GPU next to nics[i]
+  std::vector<int> nics;           // indices within the node; empty for bare hosts
+  std::vector<std::size_t> entry;  // entry[i]: position in members of the GPU next to nics[i]
 };
 
 void add_nics(const Network& net, NodeGroup& group) {
@@ -130,10 +130,10 @@ RingShape shape_ring(const Router& router, std::span<const EndpointId> members, 
 namespace {
 
 struct RingSteps {
-  std::int64_t numerator = 1;    // of the share of S on an edge, over `denominator`
+  std::int64_t numerator = 1;  // of the share of S on an edge, over `denominator`
   std::int64_t denominator = 1;
-  std::int64_t steps = 0;        // dependent hops
-  std::int64_t primitives = 1;   // operations of a pass, the last of which does not send
+  std::int64_t steps = 0;       // dependent hops
+  std::int64_t primitives = 1;  // operations of a pass, the last of which does not send
   bool is_closed = true;
 };
 
@@ -168,8 +168,8 @@ Rate lower_of(Rate a, Rate b) {
 
 }  // namespace
 
-LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind,
-                             std::int64_t bytes, Rate line_rate, const Protocol* forced) {
+LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind, std::int64_t bytes,
+                             Rate line_rate, const Protocol* forced) {
   LOCKSTEP_CHECK(shape.ranks > 1, "a collective needs at least two ranks, not {}", shape.ranks);
   LOCKSTEP_CHECK(bytes >= 0, "a collective of {} bytes", bytes);
   const std::int64_t n = shape.ranks;
@@ -195,10 +195,9 @@ LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tun
     Rate cap = drained;
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(line_rate, drained).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
-    const Duration latency = cost.base + cost.nvlink_hop * (s.steps - network_steps) +
-                             (cost.network_hop + shape.network_latency) * network_steps;
-    const double seconds =
-        latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
+    const Duration latency =
+        cost.base + cost.nvlink_hop * (s.steps - network_steps) + (cost.network_hop + shape.network_latency) * network_steps;
+    const double seconds = latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
     if (p == 0 || forced != nullptr || seconds < best) {
       best = seconds;
       out.latency = latency;

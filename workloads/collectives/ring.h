@@ -21,13 +21,13 @@ namespace lockstep {
 
 // Everything of a communicator's rings that does not depend on the message: computed once, used for every collective on it.
 struct RingShape {
-  Route closed;        // edges of all channels, with the edge from the last member back to the first
-  Route open;          // without it (broadcast, reduce)
+  Route closed;  // edges of all channels, with the edge from the last member back to the first
+  Route open;    // without it (broadcast, reduce)
   int ranks = 0;
   int nodes = 0;
   int channels = 0;
-  int nvlink_channels = 0;  // channels that share one GPU's NVLink port; 0: no NVLink hop
-  Duration network_latency; // of the longest inter-node hop
+  int nvlink_channels = 0;   // channels that share one GPU's NVLink port; 0: no NVLink hop
+  Duration network_latency;  // of the longest inter-node hop
 };
 
 // `channel_key` tells the connections of different communicators apart for ECMP hashing.
@@ -37,11 +37,11 @@ struct RingShape {
 
 // One collective, ready for a network model.
 struct LoweredCollective {
-  const Route* route = nullptr;   // into the RingShape
-  std::int64_t bytes = 0;         // per edge and channel
-  std::int64_t members = 0;       // edges x channels
-  Duration latency;               // base + steps x hop (+ path latency of network hops)
-  Rate rate_cap = Rate::units(0); // of a member
+  const Route* route = nullptr;    // into the RingShape
+  std::int64_t bytes = 0;          // per edge and channel
+  std::int64_t members = 0;        // edges x channels
+  Duration latency;                // base + steps x hop (+ path latency of network hops)
+  Rate rate_cap = Rate::units(0);  // of a member
   Protocol protocol = Protocol::kSimple;
 };
 

@@ -14,7 +14,8 @@ struct RingLatency {
   std::int64_t nvlink_ns;
   std::int64_t network_ns;
 };
-constexpr std::array<RingLatency, kProtocolCount> kRingLatency = {{{6600, 600, 2700}, {14000, 1900, 4000}, {8400, 3400, 14000}}};
+constexpr std::array<RingLatency, kProtocolCount> kRingLatency = {
+    {{6600, 600, 2700}, {14000, 1900, 4000}, {8400, 3400, 14000}}};
 
 // Payload share of the link rate: LL sends a flag with every 4 bytes of data; LL128 as the tuner caps it; Simple is full.
 constexpr std::array<double, kProtocolCount> kRateFactor = {0.5, 0.92, 1.0};

@@ -22,10 +22,10 @@ inline constexpr int kProtocolCount = 3;
 enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
 
 struct ProtocolCost {
-  Duration base;          // per collective
-  Duration nvlink_hop;    // per step inside a node
-  Duration network_hop;   // per step between nodes, the fabric's own latency not included
-  double rate_factor = 1;  // payload share of the link rate
+  Duration base;                     // per collective
+  Duration nvlink_hop;               // per step inside a node
+  Duration network_hop;              // per step between nodes, the fabric's own latency not included
+  double rate_factor = 1;            // payload share of the link rate
   Rate rate_limit = Rate::units(0);  // 0: none
 };
 

@@ -22,12 +22,12 @@ void audit_link(const SolverState& s, LinkId l) {
   });
   LOCKSTEP_CHECK(load <= link.capacity, "link {} carries {} units of {}", l.value(), narrow_int64(load), link.capacity);
   LOCKSTEP_CHECK(load == link.load, "link {} carries {} units, {} on record", l.value(), narrow_int64(load), link.load);
-  LOCKSTEP_CHECK(coefficients == link.coefficients, "link {} has coefficients {}, {} on record", l.value(),
-                 coefficients, link.coefficients);
+  LOCKSTEP_CHECK(coefficients == link.coefficients, "link {} has coefficients {}, {} on record", l.value(), coefficients,
+                 link.coefficients);
   const std::int64_t level = link_level_of(link.capacity, for_each_cell);
   LOCKSTEP_CHECK(top <= level, "link {} has level {} but an entity at {}", l.value(), level, top);
-  LOCKSTEP_CHECK(link.column.empty() || link.level == level, "link {} has level {} but holds its group at {}",
-                 l.value(), level, link.level);
+  LOCKSTEP_CHECK(link.column.empty() || link.level == level, "link {} has level {} but holds its group at {}", l.value(), level,
+                 link.level);
 }
 
 }  // namespace lockstep::max_min

@@ -42,9 +42,7 @@ class LevelHeap {
     LinkId link;
   };
   struct Later {  // ties by link id only to make the work reproducible
-    bool operator()(const Entry& a, const Entry& b) const {
-      return a.level != b.level ? a.level > b.level : a.link > b.link;
-    }
+    bool operator()(const Entry& a, const Entry& b) const { return a.level != b.level ? a.level > b.level : a.link > b.link; }
   };
 
   template <class LevelOf>

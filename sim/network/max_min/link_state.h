@@ -38,12 +38,12 @@ struct alignas(64) LinkState {
   IncidenceId set_first;              // single entities being re-solved
   bool group_open = false;            // global: the group is being re-solved
 
-  bool touched = false;               // an entity came or went, or the capacity changed, since the last solve
-  bool row_is_indexed = false;        // its cells are in the table's index
+  bool touched = false;         // an entity came or went, or the capacity changed, since the last solve
+  bool row_is_indexed = false;  // its cells are in the table's index
   std::uint32_t row_length = 0;
-  std::uint32_t group_position = 0;   // in the table's list of groups, while the column is not empty
-  std::int64_t coefficients = 0;      // sum over all entities on the link, attached or not
-  std::vector<ColumnEntry> column;    // cells of the group of this link
+  std::uint32_t group_position = 0;  // in the table's list of groups, while the column is not empty
+  std::int64_t coefficients = 0;     // sum over all entities on the link, attached or not
+  std::vector<ColumnEntry> column;   // cells of the group of this link
 };
 
 }  // namespace lockstep::max_min

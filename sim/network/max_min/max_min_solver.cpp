@@ -89,8 +89,8 @@ bool MaxMinSolver::solve_locally() {
   std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   if (strategy_ == Strategy::kGlobal) return false;
   if (strategy_ == Strategy::kAuto) {
-    budget = kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork +
-             kWorkPerFreshShare * fresh_shares_;
+    budget =
+        kFreeWork + static_cast<std::int64_t>(state_.table.cell_count()) / kCellsPerWork + kWorkPerFreshShare * fresh_shares_;
     if (pause_ > 0) {
       --pause_;
       return false;

@@ -28,8 +28,8 @@ struct Incidence {
   std::int64_t coefficient = 0;
   EntityId entity;
   LinkId link;
-  CellId cell;              // none while the entity is unattached
-  IncidenceId next;         // in the cell's list
+  CellId cell;       // none while the entity is unattached
+  IncidenceId next;  // in the cell's list
   IncidenceId previous;
   IncidenceId next_in_set;  // scratch of a solve: the link's list of entities being re-solved
 };

@@ -71,9 +71,9 @@ struct SolverState {
   std::vector<EntityId> set;  // single entities being re-solved
 
   // What the last solve changed. May name a link or entity twice.
-  std::vector<EntityId> moved;       // in another group than before, or new
-  std::vector<LinkId> relevelled;    // groups with a new level
-  std::vector<LinkId> reloaded;      // links with a new load
+  std::vector<EntityId> moved;     // in another group than before, or new
+  std::vector<LinkId> relevelled;  // groups with a new level
+  std::vector<LinkId> reloaded;    // links with a new load
 };
 
 }  // namespace lockstep::max_min
