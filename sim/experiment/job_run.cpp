@@ -114,8 +114,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   const PreparedCluster prepared(cluster, options.seed);
   const GpuPerformance gpu = performance_of(cluster.server->gpu);
   const TrainingProgram program(plan, gpu);
-  std::vector<EndpointId> placement;
-  for (std::uint32_t i = 0; i < program.world_size(); ++i) placement.push_back(EndpointId(i));
+  const std::vector<EndpointId> placement = place_ranks(plan);
 
   const auto run_on = [&](NetworkModel& model) {
     return run_program({.program = program,
