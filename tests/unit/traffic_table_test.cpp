@@ -24,7 +24,9 @@ Read read(const std::string& text, std::size_t endpoints = 8) {
 using Messages = std::vector<std::string>;
 
 TEST(TrafficTable, FindsColumnsByNameInAnyOrderThroughQuotesBomAndCrlf) {
-  const Read r = read("\xEF\xBB\xBF" "bytes,after,dst,\"src\"\r\n\r\n10,,1,0\r\n\"20\",0,2,1\r\n30,0;1,3,\"2\"");
+  const Read r = read(
+      "\xEF\xBB\xBF"
+      "bytes,after,dst,\"src\"\r\n\r\n10,,1,0\r\n\"20\",0,2,1\r\n30,0;1,3,\"2\"");
   EXPECT_EQ(r.messages, Messages{});
   ASSERT_EQ(r.table.size(), 3u);
   EXPECT_EQ(r.table.src[2], EndpointId(2));
@@ -46,10 +48,12 @@ TEST(TrafficTable, ReadsTimesAsWholePicoseconds) {
 }
 
 TEST(TrafficTable, NeedsItsColumnsAndKnowsNoOthers) {
-  EXPECT_EQ(read("src,dst,size\n0,1,5\n").messages,
-            (Messages{"f.csv:1:1: error: there is no column 'bytes' (the first line must name the columns: "
-                      "src,dst,bytes[,start_s][,path][,after])",
-                      "f.csv:1:1: error: there is no meaning for a column 'size' (known are src, dst, bytes, start_s, path and after)"}));
+  EXPECT_EQ(
+      read("src,dst,size\n0,1,5\n").messages,
+      (Messages{
+          "f.csv:1:1: error: there is no column 'bytes' (the first line must name the columns: "
+          "src,dst,bytes[,start_s][,path][,after])",
+          "f.csv:1:1: error: there is no meaning for a column 'size' (known are src, dst, bytes, start_s, path and after)"}));
   EXPECT_EQ(read("src,dst,bytes,starts\n0,1,5,0\n").messages,
             (Messages{"f.csv:1:1: error: there is no meaning for a column 'starts' (did you mean 'start_s'?)"}));
   EXPECT_FALSE(read("").messages.empty());
@@ -84,8 +88,7 @@ TEST(TrafficTable, NamesTheCellThatIsWrong) {
   EXPECT_EQ(r.messages[9], "f.csv:11:7: error: start_s: '99999999' is beyond the range of time (about 106 days)");
   EXPECT_EQ(r.messages[10],
             "f.csv:12:9: error: path: there is no path -2 (paths count from 0; empty or -1 leaves it to routing)");
-  EXPECT_EQ(r.messages[11],
-            "f.csv:13:3: error: dst: a flow from endpoint 3 to itself (a flow needs two different endpoints)");
+  EXPECT_EQ(r.messages[11], "f.csv:13:3: error: dst: a flow from endpoint 3 to itself (a flow needs two different endpoints)");
   EXPECT_EQ(r.messages[12].substr(0, 16), "f.csv:14:1: erro");
 }
 
@@ -96,15 +99,17 @@ TEST(TrafficTable, AcceptsForwardReferences) {
 
 TEST(TrafficTable, NamesTheRowsOfACircle) {
   EXPECT_EQ(read("src,dst,bytes,after\n0,1,1,\n0,1,1,3\n0,1,1,1\n0,1,1,0;2\n").messages,
-            (Messages{"f.csv:3:7: error: after: 3 rows wait for each other: row 1 after 3 after 2 after 1 (none of them could ever start)"}));
+            (Messages{"f.csv:3:7: error: after: 3 rows wait for each other: row 1 after 3 after 2 after 1 (none of them could "
+                      "ever start)"}));
   EXPECT_EQ(read("src,dst,bytes,after\n0,1,1,0\n").messages,
             (Messages{"f.csv:2:7: error: after: 1 rows wait for each other: row 0 after 0 (none of them could ever start)"}));
 }
 
 // The row that only waits for the circle is not part of it.
 TEST(TrafficTable, LeavesBystandersOutOfTheCircle) {
-  EXPECT_EQ(read("src,dst,bytes,after\n0,1,1,2\n0,1,1,2\n0,1,1,1\n").messages,
-            (Messages{"f.csv:3:7: error: after: 2 rows wait for each other: row 1 after 2 after 1 (none of them could ever start)"}));
+  EXPECT_EQ(
+      read("src,dst,bytes,after\n0,1,1,2\n0,1,1,2\n0,1,1,1\n").messages,
+      (Messages{"f.csv:3:7: error: after: 2 rows wait for each other: row 1 after 2 after 1 (none of them could ever start)"}));
 }
 
 TEST(TrafficTable, NamesRowsThatDoNotExist) {
