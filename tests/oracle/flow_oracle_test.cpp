@@ -47,6 +47,16 @@ std::vector<OracleRow> read_oracle(const std::string& name) {
   return rows;
 }
 
+TrafficTable table_of(const std::vector<test::BenchFlow>& flows) {
+  TrafficTable table;
+  for (const test::BenchFlow& f : flows) {
+    std::vector<std::uint32_t> after;
+    if (f.after >= 0) after.push_back(static_cast<std::uint32_t>(f.after));
+    table.add(EndpointId(f.src), EndpointId(f.dst), f.bytes, {}, test::bench_spine(f.src, f.dst), after);
+  }
+  return table;
+}
+
 TrafficResult run(const TrafficTable& table, int hosts, Strategy strategy, const std::string& host_latency,
                   const std::string& fabric_latency) {
   const ClusterSpec cluster = test::shipped_cluster(
@@ -60,9 +70,11 @@ TrafficResult run(const TrafficTable& table, int hosts, Strategy strategy, const
 }
 
 // Every completion within 1e-9 t + 2 ps of the oracle, and the same picosecond whatever the strategy.
-void expect_oracle(const std::string& oracle, const TrafficTable& table, int hosts, const std::string& host_latency = "1 us",
-                   const std::string& fabric_latency = "1 us", bool is_exhaustive = true) {
+void expect_oracle(const std::string& oracle, const std::vector<test::BenchFlow>& flows, int hosts,
+                   const std::string& host_latency = "1 us", const std::string& fabric_latency = "1 us",
+                   bool is_exhaustive = true) {
   const std::vector<OracleRow> rows = read_oracle(oracle);
+  const TrafficTable table = table_of(flows);
   ASSERT_EQ(rows.size(), table.size());
   const TrafficResult result = run(table, hosts, Strategy::kAuto, host_latency, fabric_latency);
   std::int64_t worst_ps = 0;

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow workloads that the completion times in tests/data/oracle were made with, written after their definition in the README there.
+// The flow workloads of the benchmarks and of the completion times in tests/data/oracle, written after their definition in the README
+// there. Needs nothing but the standard library, so that scripts/bench can use it without the project.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "sim/experiment/traffic_table.h"
-
 namespace lockstep::test {
 
-inline constexpr std::uint32_t kBenchSpines = 16;
+struct BenchFlow {
+  std::uint32_t src = 0;
+  std::uint32_t dst = 0;
+  std::int64_t bytes = 0;
+  std::int64_t after = -1;  // row that must complete first, or -1
+};
 
-inline void add_bench_flow(TrafficTable& table, std::uint32_t src, std::uint32_t dst, std::int64_t bytes,
-                           std::span<const std::uint32_t> after = {}) {
-  table.add(EndpointId(src), EndpointId(dst), bytes, {}, (31 * src + dst) % kBenchSpines, after);
-}
+inline constexpr std::uint32_t kBenchSpines = 16;
+inline constexpr std::uint32_t kBenchHostsPerLeaf = 32;
+inline std::uint32_t bench_spine(std::uint32_t src, std::uint32_t dst) { return (31 * src + dst) % kBenchSpines; }
 
 // SplitMix64, the generator of the workloads.
 class BenchRandom {
@@ -34,7 +37,7 @@ class BenchRandom {
 };
 
 // W1: a permutation without fixed points, 100 MB a flow.
-inline TrafficTable permutation_flows(std::uint32_t hosts) {
+inline std::vector<BenchFlow> permutation_flows(std::uint32_t hosts) {
   std::vector<std::uint32_t> to(hosts);
   for (std::uint32_t i = 0; i < hosts; ++i) to[i] = i;
   BenchRandom random(1);
@@ -42,46 +45,45 @@ inline TrafficTable permutation_flows(std::uint32_t hosts) {
   for (std::uint32_t i = 0; i < hosts; ++i) {
     if (to[i] == i) std::swap(to[i], to[(i + 1) % hosts]);
   }
-  TrafficTable table;
-  for (std::uint32_t i = 0; i < hosts; ++i) add_bench_flow(table, i, to[i], 100'000'000);
-  return table;
+  std::vector<BenchFlow> flows;
+  for (std::uint32_t i = 0; i < hosts; ++i) flows.push_back({i, to[i], 100'000'000});
+  return flows;
 }
 
 // W3: every ordered pair, `bytes` each.
-inline TrafficTable all_to_all_flows(std::uint32_t hosts, std::int64_t bytes = 1 << 20) {
-  TrafficTable table;
+inline std::vector<BenchFlow> all_to_all_flows(std::uint32_t hosts, std::int64_t bytes = 1 << 20) {
+  std::vector<BenchFlow> flows;
   for (std::uint32_t src = 0; src < hosts; ++src) {
     for (std::uint32_t dst = 0; dst < hosts; ++dst) {
-      if (src != dst) add_bench_flow(table, src, dst, bytes);
+      if (src != dst) flows.push_back({src, dst, bytes});
     }
   }
-  return table;
+  return flows;
 }
 
 // The H variants: flow i carries base + (i-th draw mod range) bytes.
-inline TrafficTable with_distinct_sizes(TrafficTable table, std::int64_t base, std::uint64_t range) {
+inline std::vector<BenchFlow> with_distinct_sizes(std::vector<BenchFlow> flows, std::int64_t base, std::uint64_t range) {
   BenchRandom random(2);
-  for (std::int64_t& bytes : table.bytes) bytes = base + static_cast<std::int64_t>(random.below(range));
-  return table;
+  for (BenchFlow& f : flows) f.bytes = base + static_cast<std::int64_t>(random.below(range));
+  return flows;
 }
-inline TrafficTable permutation_distinct_flows(std::uint32_t hosts) {  // W1H
+inline std::vector<BenchFlow> permutation_distinct_flows(std::uint32_t hosts) {  // W1H
   return with_distinct_sizes(permutation_flows(hosts), 50'000'000, 100'000'001);
 }
-inline TrafficTable all_to_all_distinct_flows(std::uint32_t hosts) {  // W3H
+inline std::vector<BenchFlow> all_to_all_distinct_flows(std::uint32_t hosts) {  // W3H
   return with_distinct_sizes(all_to_all_flows(hosts), 500'000, 1'000'001);
 }
 
 // W2: row k x N + r is step k of rank r, which waits for step k - 1 of rank r - 1.
-inline TrafficTable ring_all_reduce_flows(std::uint32_t ranks) {
-  TrafficTable table;
+inline std::vector<BenchFlow> ring_all_reduce_flows(std::uint32_t ranks) {
+  std::vector<BenchFlow> flows;
   for (std::uint32_t step = 0; step < 2 * (ranks - 1); ++step) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      std::vector<std::uint32_t> after;
-      if (step > 0) after.push_back((step - 1) * ranks + (rank + ranks - 1) % ranks);
-      add_bench_flow(table, rank, (rank + 1) % ranks, (std::int64_t{1} << 30) / ranks, after);
+      const std::int64_t after = std::int64_t{step - 1} * ranks + (rank + ranks - 1) % ranks;
+      flows.push_back({rank, (rank + 1) % ranks, (std::int64_t{1} << 30) / ranks, step > 0 ? after : -1});
     }
   }
-  return table;
+  return flows;
 }
 
 }  // namespace lockstep::test
