@@ -40,6 +40,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool differ_in_case_only(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 constexpr std::size_t kLongestWord = 64;  // nobody mistypes more, and the distance is quadratic
 
 }  // namespace
@@ -98,6 +103,7 @@ std::string closest(std::string_view word, const std::vector<std::string>& candi
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongestWord) continue;
+    if (differ_in_case_only(word, candidate)) return candidate;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {
       best = candidate;

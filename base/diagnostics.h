@@ -61,7 +61,8 @@ class UserError : public std::runtime_error {
 // Throws UserError when `d` holds an error.
 void throw_if_errors(const Diagnostics& d);
 
-// The candidate closest to `word` (Damerau-Levenshtein, at most a third of the length away), or empty: "did you mean".
+// "did you mean": the candidate that differs in case only, or the closest one (edit distance with swaps, at most a third of the length
+// away and at least 1), or empty.
 [[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace lockstep

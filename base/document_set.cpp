@@ -48,7 +48,10 @@ class Assignment {
       const bool is_last = i + 1 == steps.size();
       const std::size_t slot = slot_of(at, steps[i], is_last);
       const bool is_new = slot == tree_->elements[at].children.size();
-      if (is_new) tree_->elements[at].children.push_back(is_last ? value : make_map());
+      if (is_new) {
+        const std::uint32_t child = is_last ? value : make_map();
+        tree_->elements[at].children.push_back(child);
+      }
       const std::uint32_t old = tree_->elements[at].children[slot];
       if (is_last) tree_->elements[at].children[slot] = value;
       adopt(tree_->elements[at].children[slot], old, at, steps[i], is_new);

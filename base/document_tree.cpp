@@ -81,8 +81,9 @@ std::uint32_t TreeBuilder::scalar(std::string text, bool is_quoted, Mark mark) {
 }
 
 std::uint32_t TreeBuilder::null(Mark mark) {
+  // What is not written is found by its key; the YAML parser says where the next thing begins.
   Element e;
-  e.mark = mark;
+  e.mark = has_key_ && key_mark_.line != mark.line ? key_mark_ : mark;
   return append(std::move(e));
 }
 

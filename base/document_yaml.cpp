@@ -114,7 +114,7 @@ class EventReader : public YAML::EventHandler {
     check_tag(mark, tag);
     if (builder_.expects_key()) {
       throw DocumentFault(mark_of(mark), fmt::format("a key must be text, not {}", to_text(kind)),
-                          "quote text that begins with { or [");
+                          "close every bracket; quote text that begins with one");
     }
     builder_.open(kind, mark_of(mark));
     remember(anchor, builder_.last_opened());
@@ -144,7 +144,8 @@ void refuse_open_quote(const std::string& text, const YAML::Mark& mark, Marks& m
   if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return;
   const char quote = text[at];
   for (std::size_t i = at + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
+    const bool is_escape = quote == '"' ? text[i] == '\\' : text.compare(i, 2, "''") == 0;
+    if (is_escape) {
       ++i;
     } else if (text[i] == quote) {
       return;

@@ -19,7 +19,7 @@ struct ChoiceDoc {
 struct FieldDoc {
   std::string name;
   FieldShape shape = FieldShape::kValue;
-  std::string type;          // "integer", "rate", "one of", "list of integer"
+  std::string type;          // "integer", "rate", "choice", "list of integer"
   std::string unit;          // accepted units: "Gbps, GB/s, ..."
   std::string default_text;  // empty: none
   std::string range;         // "1 to 4096"; empty: no limit

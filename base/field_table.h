@@ -69,7 +69,7 @@ class FieldTable {
   template <class V>
   FieldRef<element_of_t<V>> choice(std::string name, V T::*member, std::initializer_list<Choice<element_of_t<V>>> choices) {
     std::vector<Choice<element_of_t<V>>> list(choices);
-    FieldRef<element_of_t<V>> ref = add_value<V>(std::move(name), member, choice_rules<element_of_t<V>>(list), "one of", "");
+    FieldRef<element_of_t<V>> ref = add_value<V>(std::move(name), member, choice_rules<element_of_t<V>>(list), "choice", "");
     for (const auto& c : list) entries_.back()->doc.choices.push_back({c.name, c.doc});
     return ref;
   }

@@ -109,7 +109,7 @@ bool read_value(const Node& node, S& out, const ValueRules<S>& rules, const Fiel
                 const std::string& path) {
   if (!expect_scalar(node, doc, context, path)) return false;
   if (node.is_quoted() && !rules.is_text) {
-    report_value(node, doc, "is quoted text, but " + doc.type + " is expected", "remove the quotes", context, path);
+    report_value(node, doc, "'" + node.text() + "' is text because it is quoted", "remove the quotes", context, path);
     return false;
   }
   Parsed<S> parsed = rules.parse(node.text());

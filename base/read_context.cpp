@@ -18,7 +18,26 @@ std::string joined(const std::vector<std::string>& words, std::size_t at_most) {
   return words.size() > at_most ? text + ", ..." : text;
 }
 
+// "an integer", "a rate", "text".
+std::string with_article(const std::string& type) {
+  if (type == Codec<std::string>::type || type == Codec<bool>::type) return type;
+  const bool is_vowel = std::string_view("aeiou").find(type[0]) != std::string_view::npos;
+  return (is_vowel ? "an " : "a ") + type;
+}
+
 constexpr std::size_t kListedWords = 16;
+
+// The path below `fields` whose last key is `key` or close to it; the least deep of equals. Empty when there is none.
+std::string closest_below(const std::string& key, const std::vector<FieldDoc>& fields) {
+  std::vector<std::string> paths = all_paths(fields);
+  const auto depth = [](const std::string& p) { return std::count(p.begin(), p.end(), '.'); };
+  std::stable_sort(paths.begin(), paths.end(), [&](const std::string& a, const std::string& b) { return depth(a) < depth(b); });
+  std::vector<std::string> last_keys;
+  for (const std::string& p : paths) last_keys.push_back(p.substr(p.rfind('.') + 1));
+  const std::string guess = closest(key, last_keys);
+  const auto found = std::find(last_keys.begin(), last_keys.end(), guess);
+  return guess.empty() ? std::string() : paths[static_cast<std::size_t>(found - last_keys.begin())];
+}
 
 }  // namespace
 
@@ -137,10 +156,9 @@ void report_unknown_key(const Node& node, std::size_t i, const std::vector<Field
   if (const std::string guess = closest(key, names); !guess.empty()) {
     hint = fmt::format("did you mean '{}'?", guess);
   } else {
-    const std::vector<std::string> paths = all_paths(fields);
-    const auto deeper = std::find_if(paths.begin(), paths.end(), [&](const std::string& p) { return p.ends_with("." + key); });
-    hint = deeper != paths.end() ? fmt::format("did you mean '{}'?", join_path(path, *deeper))
-                                 : fmt::format("keys here: {}", joined(names, kListedWords));
+    const std::string deeper = closest_below(key, fields);
+    hint = deeper.empty() ? fmt::format("keys here: {}", joined(names, kListedWords))
+                          : fmt::format("did you mean '{}'?", join_path(path, deeper));
   }
   context.diagnostics().error(node.key_position(i), join_path(path, key), fmt::format("unknown key '{}'", key), hint);
 }
@@ -187,7 +205,7 @@ bool expect_scalar(const Node& node, const FieldDoc& field, ReadContext& context
     context.diagnostics().error(node.overrides().position(), path, "has no keys below it: it is a single value");
   } else {
     const std::string given = node.is_null() ? "there is no value" : fmt::format("{} was given", to_text(node.kind()));
-    context.diagnostics().error(node.position(), path, fmt::format("{}, but {} is expected", given, field.type),
+    context.diagnostics().error(node.position(), path, fmt::format("{}, but {} is expected", given, with_article(field.type)),
                                 field.unit.empty() ? "" : "units: " + field.unit);
   }
   return false;

@@ -18,7 +18,7 @@ BEGIN {
   if (format == "csv")
     print "network,nodes,gpus,step_time_s,tokens_per_s_per_gpu,mfu,speedup,efficiency,exposed,bubble,effective_gpus,usd_per_million_tokens,state,note"
 }
-{ n = NR; network[n] = $1; nodes[n] = $2; gpus[n] = $3; speedup[n] = $7; effective[n] = $11; state[n] = $13; note[n] = $14 }
+{ n = NR; network[n] = $1; nodes[n] = $2; gpus[n] = $3; speedup[n] = $7; efficiency[n] = $8; effective[n] = $11; state[n] = $13; note[n] = $14 }
 format == "csv" {
   for (c = 1; c <= 13; c++) printf "%s,", $c
   print quoted($14)
@@ -45,8 +45,9 @@ function print_row(row,   c, line) {
   return line (format == "md" ? " |" : "")
 }
 
-# From the yardstick to the next size that fits: what each network makes of it, and what holds back the worst.
-function say_first_step(   i, first, second, worst, best, line) {
+# From the yardstick to the next size that fits: what each network makes of it. Then where it turns: from the slowest network that keeps
+# 95 % efficiency (or else the best) to the fastest that falls below 65 % (or else the worst), and what holds that one back.
+function say_first_step(   i, first, second, worst, best, good, bad, line) {
   for (i = 1; i <= n; i++) {
     if (state[i] != "ok" || speedup[i] == "") continue
     rank[network[i]]++
@@ -57,18 +58,31 @@ function say_first_step(   i, first, second, worst, best, line) {
     line = line (line ? ", " : "") sprintf("%.2fx over %s", speedup[i], network[i])
     if (!worst || speedup[i] + 0 < speedup[worst] + 0) worst = i
     if (!best || speedup[i] + 0 > speedup[best] + 0) best = i
+    if (efficiency[i] >= 0.95 && (!good || speedup[i] + 0 < speedup[good] + 0)) good = i
+    if (efficiency[i] < 0.65 && (!bad || speedup[i] + 0 > speedup[bad] + 0)) bad = i
   }
   if (!second) return
+  if (!good) good = best
+  if (!bad) bad = worst
   printf "From %d to %d nodes (%.3gx the GPUs) throughput grows %s.\n", first, second, second / first, line
-  if (speedup[worst] < 0.95 * speedup[best])
-    printf "%.1fx becomes %.1fx between %s and %s. On %s: %s\n", speedup[best], speedup[worst], network[best], network[worst],
-      network[worst], note[worst]
+  if (speedup[bad] < 0.95 * speedup[good])
+    printf "%.1fx becomes %.1fx between %s and %s. On %s: %s.\n", speedup[good], speedup[bad], network[good], network[bad],
+      network[bad], note[bad]
 }
-function say_largest(   i, top) {
+function say_slower(   i, line) {
+  for (i = 1; i <= n; i++)
+    if (state[i] == "ok" && speedup[i] != "" && speedup[i] < 1)
+      line = line (line ? ", " : "") sprintf("%d nodes over %s", nodes[i], network[i])
+  if (line) printf "Slower than the smallest size: %s.\n", line
+}
+function say_largest(   i, top, count, line) {
   for (i = 1; i <= n; i++) if (state[i] == "ok" && nodes[i] + 0 > top) top = nodes[i] + 0
   for (i = 1; i <= n; i++)
-    if (state[i] == "ok" && nodes[i] + 0 == top && effective[i] != "")
-      printf "%d GPUs over %s do the work of %.0f on an ideal network.\n", gpus[i], network[i], effective[i]
+    if (state[i] == "ok" && nodes[i] + 0 == top && effective[i] != "") {
+      count = gpus[i]
+      line = line (line ? ", " : "") sprintf("%.0f over %s", effective[i], network[i])
+    }
+  if (line) printf "%d GPUs do the work of %s; on an ideal network they would do that of %d.\n", count, line, count
 }
 
 END {
@@ -83,6 +97,7 @@ END {
   }
   print ""
   say_first_step()
+  say_slower()
   say_largest()
   print "Speed-up and efficiency: against the smallest size of the same network that fits. Exposed comm.: share of the step in which a"
   print "GPU waits for data. Effective GPUs: how many would do this work on a network without cost."

@@ -13,7 +13,8 @@ namespace lockstep::cli {
 namespace {
 
 constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                                     CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kSendRecv};
+                                     CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kAllToAll,
+                                     CollectiveKind::kSendRecv};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
@@ -113,7 +114,7 @@ Verb collective_verb() {
                        .short_name = 'f'},
                       {.name = "algorithm",
                        .value_name = "A",
-                       .doc = "auto takes ring",
+                       .doc = "auto takes ring, and pairs for all_to_all and send_recv",
                        .default_text = "auto",
                        .choices = {"auto", "ring"}},
                       {.name = "protocol",

@@ -27,7 +27,7 @@ int run_topo(const VerbContext& context) {
 
 Verb topo_verb() {
   return {.name = "topo",
-          .doc = "describes a cluster's network: switches, cables, oversubscription, bisection, diameter, price",
+          .doc = "describe a cluster's network: switches, cables, oversubscription, bisection, diameter, price",
           .details = "",
           .positionals = {{.name = "C.yaml", .doc = "cluster file or the name of a shipped cluster"}},
           .options = {format_option({"table", "json", "dot"}), set_option()},

@@ -63,7 +63,7 @@ int run_traffic_verb(const VerbContext& context) {
 Verb traffic_verb() {
   return {
       .name = "traffic",
-      .doc = "runs a list of flows on a cluster's network",
+      .doc = "run a list of flows on a cluster's network",
       .details =
           "FLOWS.csv has the columns src,dst,bytes[,start_s][,path][,after]: endpoint numbers; `path` picks one of the "
           "equal-cost paths "

@@ -61,26 +61,38 @@ std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Rout
   return rows;
 }
 
-// Every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does: independent flows.
-std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const Router& router,
-                                         const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
+// Independent flows between pairs of ranks: all of them start at once and the collective ends with the last.
+struct PairFlow {
+  Route route;
+  Duration latency;
+};
+
+// send_recv: every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does. all_to_all: every rank sends
+// its n-th part to every other. Cost: memory and time grow with the number of pairs, n or n(n-1).
+std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Router& router,
+                                     const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
   const std::size_t n = request.members.size();
   const Network& net = router.network();
-  std::vector<Route> routes(n);
-  std::vector<Duration> latencies(n);
+  const bool is_all_to_all = request.kind == CollectiveKind::kAllToAll;
+  std::vector<PairFlow> flows;
   for (std::size_t i = 0; i < n; ++i) {
-    const Hop hop{.from = request.members[i], .to = request.members[(i + 1) % n]};
-    router.add(hop, hash_words({hop.from.value(), hop.to.value()}), routes[i]);
-    Router::finish(routes[i]);
-    latencies[i] = send_latency(tunings[0], net.node_of(hop.from) == net.node_of(hop.to), routes[i].latency);
+    for (std::size_t distance = 1; distance < (is_all_to_all ? n : 2); ++distance) {
+      const Hop hop{.from = request.members[i], .to = request.members[(i + distance) % n]};
+      PairFlow& flow = flows.emplace_back();
+      router.add(hop, hash_words({hop.from.value(), hop.to.value()}), flow.route);
+      Router::finish(flow.route);
+      flow.latency = send_latency(tunings[0], net.node_of(hop.from) == net.node_of(hop.to), flow.route.latency);
+    }
   }
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
     const std::unique_ptr<NetworkModel> network = make_network();
-    for (std::size_t i = 0; i < n; ++i) {
-      network->start(
-          Instant(),
-          {.shares = routes[i].shares, .weight = router.weight(), .bytes = size, .latency = latencies[i], .token = i});
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      network->start(Instant(), {.shares = flows[i].route.shares,
+                                 .weight = router.weight(),
+                                 .bytes = is_all_to_all ? ceil_div(size, static_cast<std::int64_t>(n)) : size,
+                                 .latency = flows[i].latency,
+                                 .token = i});
     }
     CollectiveRow row = row_of(request, size, run_to_end(*network));
     row.algorithm = "p2p";
@@ -96,8 +108,8 @@ std::vector<CollectiveRow> run_send_recv(const CollectiveRequest& request, const
 std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
                                           const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
   LOCKSTEP_CHECK(request.members.size() >= 2, "a collective of {} members", request.members.size());
-  return request.kind == CollectiveKind::kSendRecv ? run_send_recv(request, router, tunings, make_network)
-                                                   : run_ring(request, router, tunings, make_network);
+  const bool is_pairs = request.kind == CollectiveKind::kSendRecv || request.kind == CollectiveKind::kAllToAll;
+  return is_pairs ? run_pairs(request, router, tunings, make_network) : run_ring(request, router, tunings, make_network);
 }
 
 double busbw_factor(CollectiveKind kind, std::size_t ranks) {

@@ -31,7 +31,7 @@ struct CollectiveRow {
   double time_s = 0;
   double algbw_gb_per_s = 0;  // GB = 1e9 bytes
   double busbw_gb_per_s = 0;
-  std::string algorithm;  // "ring", or "p2p" for send_recv
+  std::string algorithm;  // "ring", or "p2p" for send_recv and all_to_all
   std::string protocol;   // "LL", "LL128", "Simple"
   int channels = 0;
 };

@@ -4,6 +4,8 @@
 
 #include "tests/support/program_interpreter.h"
 #include "tests/support/workload_fixtures.h"
+#include "workloads/model/flops.h"
+#include "workloads/model/memory.h"
 #include "workloads/schedule/training_program.h"
 
 namespace lockstep {
@@ -33,6 +35,7 @@ RandomPlan random_plan() {
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   job.prefetch = *rc::gen::inRange<std::int64_t>(0, 4);
   job.sequence_parallel = job.tp > 1 && *rc::gen::arbitrary<bool>();
+  job.tp_overlap = *rc::gen::element(TpOverlap::kNone, TpOverlap::kBackward);
   job.scatter_gather = !job.sequence_parallel && *rc::gen::arbitrary<bool>();
   job.overlap_grad_reduce = *rc::gen::arbitrary<bool>();
   job.bucket_size = Bytes(*rc::gen::inRange<std::int64_t>(1, 2'000'000));
@@ -62,6 +65,7 @@ RC_GTEST_PROP(TrainingProgramProperty, EveryPlanRunsToItsEndAndComputesEverythin
   for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
     RC_ASSERT(runs[part_kernel_id(part, true).index()] == again * passes * random.job.model.layers);
     RC_ASSERT(runs[part_kernel_id(part, false).index()] == passes * random.job.model.layers);
+    RC_ASSERT(runs[weight_gradient_kernel_id(part).index()] == (plan.splits_backward() ? passes * random.job.model.layers : 0));
   }
   for (const ModelPart part : {ModelPart::kEmbedding, ModelPart::kHead}) {
     RC_ASSERT(runs[part_kernel_id(part, true).index()] == passes);
@@ -70,6 +74,47 @@ RC_GTEST_PROP(TrainingProgramProperty, EveryPlanRunsToItsEndAndComputesEverythin
   for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
     RC_ASSERT(runs[optimizer_kernel_id(stage).index()] == plan.replicas() * plan.tp());
   }
+}
+
+std::int64_t extreme(std::int64_t highest) {
+  const std::int64_t size = *rc::gen::inRange<std::int64_t>(0, 63);
+  return std::clamp<std::int64_t>((std::int64_t{1} << size) - *rc::gen::inRange<std::int64_t>(0, 2), 1, highest);
+}
+
+// Whatever a job file may hold within the ranges of its keys either is refused with a reason or can be built: no overflow, no
+// broken invariant, no empty answer.
+RC_GTEST_PROP(TrainingPlanProperty, ExtremeJobsAreRefusedOrBuilt, ()) {
+  JobSpec job;
+  job.model = {.name = "extreme",
+               .layers = extreme(10'000),
+               .hidden = extreme(1 << 20),
+               .heads = extreme(65'536),
+               .head_dim = extreme(65'536),
+               .ffn = extreme(1 << 22),
+               .vocab = extreme(100'000'000)};
+  job.model.kv_heads = *rc::gen::element(job.model.heads, extreme(65'536));
+  job.seq_len = extreme(1 << 24);
+  job.micro_batch = extreme(65'536);
+  if (*rc::gen::arbitrary<bool>()) job.global_batch = extreme(std::int64_t{1} << 40);
+  if (*rc::gen::arbitrary<bool>()) job.gradient_accumulation = extreme(1'000'000);
+  job.tp = std::min<std::int64_t>(extreme(1 << 20), *rc::gen::element<std::int64_t>(1, 8, 1 << 20));
+  job.pp = std::min<std::int64_t>(extreme(1 << 20), *rc::gen::element<std::int64_t>(1, 8, 1 << 20));
+  job.virtual_stages = *rc::gen::element<std::int64_t>(1, 1, 2, 10'000);
+  job.strategy = *rc::gen::element(Strategy::kDdp, Strategy::kFsdp);
+  job.attention = *rc::gen::element(AttentionKernel::kFlash, AttentionKernel::kUnfused);
+  job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+  const std::int64_t gpus = std::max<std::int64_t>(1, job.tp * job.pp) * *rc::gen::inRange<std::int64_t>(1, 5);
+
+  std::int64_t faults = 0;
+  const std::optional<TrainingPlan> plan =
+      resolve_plan(job, gpus, [&](std::string_view, const std::string&, const std::string&) { ++faults; });
+  RC_ASSERT(plan.has_value() == (faults == 0));
+  if (!plan) return;
+  RC_ASSERT(peak_memory(*plan).total() > 0);
+  RC_ASSERT(step_flops(*plan).model > 0);
+  RC_ASSERT(gradient_buckets(*plan, 0).front().bytes > 0);
+  const TrainingProgram program(*plan, test::ideal_gpu());
+  RC_ASSERT(program.kernels().kernels.size() == static_cast<std::size_t>(12 + plan->pp()));
 }
 
 // Longer messages and collectives never make a step shorter: the program is a monotone system.

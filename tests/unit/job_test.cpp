@@ -217,6 +217,12 @@ TEST_F(Jobs, AbsurdSizesAreUserErrors) {
   job.micro_batch = 65'536;
   job.attention = AttentionKernel::kUnfused;
   EXPECT_NE(plan_faults(job, 1).find("bytes of activations"), std::string::npos);
+  EXPECT_NE(plan_faults(job, 1).find("a micro-batch takes"), std::string::npos);
+  job = llama70b();
+  job.model.ffn = 1 << 22;
+  job.model.layers = 10'000;
+  job.model.hidden = 1 << 20;
+  EXPECT_NE(plan_faults(job, 1).find("e+17 parameters (at most 1e15)"), std::string::npos) << plan_faults(job, 1);
 }
 
 // 126 layers on 16 stages: 7, then 8 fourteen times, then 7. 32 on 3: 34 units with embedding and head: 11, 12, 11.

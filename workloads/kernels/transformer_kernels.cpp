@@ -37,6 +37,7 @@ class Builder {
   explicit Builder(const TrainingPlan& plan) : plan_(plan), s_(plan) {}
 
   std::vector<KernelWork> build(ModelPart part, Direction d) {
+    if (d == Direction::kWeightGradient) return weight_gradient(part);
     const bool is_forward = d == Direction::kForward;
     switch (part) {
       case ModelPart::kEmbedding:
@@ -63,7 +64,25 @@ class Builder {
       return;
     }
     out_.push_back(gemm(name, {.m = s_.tokens, .n = k, .k = n}));
+    weights(name, k, n);
+  }
+  void weights(const char* name, double k, double n) {
     out_.push_back(gemm(name, {.m = k, .n = n, .k = s_.tokens, .out = 2 * s_.grad}));
+  }
+
+  // The projection of a part's input.
+  void input_projection(const char* name, double n, bool is_forward) {
+    if (is_forward || !plan_.splits_backward()) return projection(name, s_.hidden, n, is_forward);
+    out_.push_back(gemm(name, {.m = s_.tokens, .n = s_.hidden, .k = n}));
+  }
+  [[nodiscard]] double up_width() const { return (plan_.job.model.is_gated ? 2 : 1) * s_.rank_ffn; }
+
+  std::vector<KernelWork> weight_gradient(ModelPart part) {
+    if (!plan_.splits_backward()) return {};
+    if (part == ModelPart::kAttention) weights("qkv", s_.hidden, s_.qkv_width());
+    if (part == ModelPart::kMlp) weights("mlp_up", s_.hidden, up_width());
+    if (part == ModelPart::kHead) weights("logits", s_.hidden, s_.rank_vocab);
+    return std::move(out_);
   }
 
   // Forward: passes of reads and writes over [tokens, width]; backward likewise.
@@ -81,7 +100,7 @@ class Builder {
 
   void attention(bool is_forward) {
     norm(is_forward);
-    projection("qkv", s_.hidden, s_.qkv_width(), is_forward);
+    input_projection("qkv", s_.qkv_width(), is_forward);
     if (!plan_.job.model.has_learned_positions) {
       memory("rotary", s_.tokens * (s_.rank_heads + s_.rank_kv_heads) * s_.head_dim, 2, 2, is_forward);
     }
@@ -139,7 +158,7 @@ class Builder {
   void mlp(bool is_forward) {
     const double branches = plan_.job.model.is_gated ? 2 : 1;
     norm(is_forward);
-    projection("mlp_up", s_.hidden, branches * s_.rank_ffn, is_forward);
+    input_projection("mlp_up", up_width(), is_forward);
     // Reads every branch, writes the product; backward reads both and the gradient, and writes every branch's gradient.
     memory("activation", s_.tokens * s_.rank_ffn, branches + 1, 2 * branches + 1, is_forward);
     projection("mlp_down", s_.rank_ffn, s_.hidden, is_forward);
@@ -158,7 +177,7 @@ class Builder {
 
   void head(bool is_forward) {
     norm(is_forward);
-    projection("logits", s_.hidden, s_.rank_vocab, is_forward);
+    input_projection("logits", s_.rank_vocab, is_forward);
     // Cross-entropy in 32 bits: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the
     // probabilities (4) and writes 16-bit gradients (2).
     out_.push_back(memory_kernel("loss", s_.tokens * s_.rank_vocab * (is_forward ? 18 : 6)));

@@ -17,7 +17,9 @@
 
 namespace lockstep {
 
-enum class Direction : std::uint8_t { kForward, kBackward };
+// kWeightGradient: of the projection that a part's input meets (qkv, up, logits), which is then missing from kBackward; nothing
+// unless the plan splits backward.
+enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the
 // forward kernels again, but does include that of the attention core (Recompute::kSelective).

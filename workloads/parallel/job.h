@@ -23,6 +23,8 @@ enum class Strategy : std::uint8_t { kDdp, kFsdp };
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
 // Fused attention keeps scores on chip; the unfused one writes them to memory.
 enum class AttentionKernel : std::uint8_t { kFlash, kUnfused };
+// What hides tensor-parallel collectives: nothing, or in backward the gradient kernels that do not need their result.
+enum class TpOverlap : std::uint8_t { kNone, kBackward };
 enum class DataType : std::uint8_t { kBf16, kFp32 };
 enum class Optimizer : std::uint8_t { kAdam };
 
@@ -43,6 +45,7 @@ struct JobSpec {
   std::int64_t virtual_stages = 1;   // model chunks per pipeline stage; above 1 the schedule is interleaved
   std::vector<std::int64_t> stages;  // layers per stage; empty: the default split
   bool sequence_parallel = false;
+  TpOverlap tp_overlap = TpOverlap::kNone;
   bool scatter_gather = false;  // pipeline messages cut by tp and gathered again on arrival
 
   Strategy strategy = Strategy::kDdp;

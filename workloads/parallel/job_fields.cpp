@@ -42,6 +42,14 @@ void add_parallelism(FieldTable<JobSpec>& t) {
           "divide");
   t.field("sequence_parallel", &JobSpec::sequence_parallel)
       .doc("norms, dropout and residuals work on tp parts of the sequence");
+  t.choice("tp_overlap", &JobSpec::tp_overlap,
+           {{"none", TpOverlap::kNone, "tensor-parallel collectives block compute"},
+            {"backward", TpOverlap::kBackward,
+             "backward reduces the gradient of a part's input beside the gradient of its weights, and with sequence_parallel "
+             "gathers "
+             "the saved input beside the rest of the part"}})
+      .doc("which tensor-parallel collectives compute beside them")
+      .source("Megatron-LM's linear layers with asynchronous communication do as `backward` says");
   t.field("scatter_gather", &JobSpec::scatter_gather)
       .doc("pipeline messages are cut by tp and gathered on arrival; no effect with sequence_parallel, which cuts them anyway");
   t.field("placement", &JobSpec::placement)

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/wide.h"
+#include "workloads/model/flops.h"
 
 namespace lockstep {
 namespace {
@@ -199,19 +200,30 @@ class Resolver {
     }
   }
 
-  // Byte counts are 64-bit integers; far beyond any machine they would overflow.
+  // Byte counts are 64-bit integers and times have a range; far beyond any machine they would overflow.
   void check_magnitude() {
-    constexpr double most = 4e18;
     const TransformerSpec& m = job_.model;
+    const double parameters = forward_flops(m, 1, 1).total() / 2;
+    if (parameters > 1e15) fail("model", fmt::format("about {:.1e} parameters", parameters), "at most 1e15");
+    const double flops = 3 * forward_flops(m, job_.micro_batch, job_.seq_len).total();
+    if (flops > 1e20) {
+      fail("micro_batch", fmt::format("a micro-batch takes {:.1e} FLOPs", flops),
+           "at most 1e20: a smaller micro_batch or seq_len");
+    }
     const double tokens = static_cast<double>(job_.micro_batch) * static_cast<double>(job_.seq_len);
     const double width = 16.0 * static_cast<double>(m.hidden + m.ffn + m.heads * m.head_dim) +
                          5.0 * static_cast<double>(job_.seq_len) * static_cast<double>(m.heads);
     const double in_flight = static_cast<double>(std::min(plan_.micro_batches, 2 * job_.pp) * m.layers);
     const double bytes = tokens * (width * in_flight + 8.0 * static_cast<double>(m.vocab));
-    if (bytes < most) return;
-    fail("micro_batch",
-         fmt::format("{} sequences of {} tokens need about {:.1g} bytes of activations", job_.micro_batch, job_.seq_len, bytes),
-         "a smaller micro_batch or seq_len");
+    if (bytes > 1e18) {
+      fail("micro_batch",
+           fmt::format("{} sequences of {} tokens need {:.1e} bytes of activations", job_.micro_batch, job_.seq_len, bytes),
+           "at most 1e18: a smaller micro_batch or seq_len");
+    }
+    if (static_cast<double>(plan_.global_batch) * static_cast<double>(job_.seq_len) > 1e15) {
+      fail("global_batch", fmt::format("{} sequences of {} tokens in a step", plan_.global_batch, job_.seq_len),
+           "at most 1e15 tokens");
+    }
   }
 
   const JobSpec& job_;

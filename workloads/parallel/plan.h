@@ -35,6 +35,8 @@ struct TrainingPlan {
   [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
   // Tokens of one micro-batch on one rank.
   [[nodiscard]] std::int64_t micro_batch_tokens() const { return job.micro_batch * job.seq_len / layout.sizes().cp; }
+  // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
+  [[nodiscard]] bool splits_backward() const { return job.tp_overlap == TpOverlap::kBackward && tp() > 1; }
   // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
   [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.

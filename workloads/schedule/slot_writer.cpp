@@ -67,6 +67,10 @@ void SlotWriter::catch_up(Stream stream, Stream target, Scratch seen) {
 
 void SlotWriter::compute(KernelId kernel) {
   catch_up(Stream::kCompute, Stream::kTp, kTpSeenByCompute);
+  push_kernel(kernel);
+}
+
+void SlotWriter::push_kernel(KernelId kernel) {
   Op op;
   op.kind = OpKind::kCompute;
   op.kernel = kernel;
@@ -125,14 +129,12 @@ void SlotWriter::backward(const Unit& unit) {
     compute(ModelPart::kEmbedding, false);
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
-    enter_part();
-    compute(ModelPart::kHead, false);
-    leave_part();
+    part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
     if (plan_.job.recompute == Recompute::kFull) layer_forward();
-    part_backward(unit, ModelPart::kMlp);
-    part_backward(unit, ModelPart::kAttention);
+    layer_part_backward(unit, ModelPart::kMlp);
+    layer_part_backward(unit, ModelPart::kAttention);
   }
   if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
 }
@@ -145,12 +147,30 @@ void SlotWriter::layer_forward() {
   }
 }
 
-void SlotWriter::part_backward(const Unit& unit, ModelPart part) {
+void SlotWriter::layer_part_backward(const Unit& unit, ModelPart part) {
   enter_part();  // the gradient of what the part left
-  enter_part();  // sequence parallel: the saved norm output, for the gradient of the weights
-  compute(part, false);
-  leave_part();
+  part_backward(part);
   reduce_ready(unit, part);
+}
+
+// Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
+void SlotWriter::part_backward(ModelPart part) {
+  if (!plan_.splits_backward()) {
+    enter_part();
+    compute(part, false);
+    leave_part();
+    return;
+  }
+  catch_up(Stream::kCompute, Stream::kTp, kTpSeenByCompute);
+  enter_part();
+  const std::int64_t gathered = pushed(Stream::kTp);
+  push_kernel(part_kernel_id(part, false));
+  leave_part();
+  if (scratch(kTpSeenByCompute) < gathered) {
+    wait(Stream::kCompute, Stream::kTp, gathered);
+    scratch(kTpSeenByCompute) = gathered;
+  }
+  push_kernel(weight_gradient_kernel_id(part));
 }
 
 void SlotWriter::head_forward() {

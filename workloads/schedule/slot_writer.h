@@ -45,7 +45,8 @@ class SlotWriter {
   // Waits for everything pushed to `target`, unless `seen` says the stream already does.
   void catch_up(Stream stream, Stream target, Scratch seen);
 
-  void compute(KernelId kernel);
+  void compute(KernelId kernel);      // after all tensor-parallel collectives so far
+  void push_kernel(KernelId kernel);  // beside them
   void compute(ModelPart part, bool is_forward) { compute(part_kernel_id(part, is_forward)); }
   void collective(Stream stream, CommFamily family, CollectiveKind kind, std::int64_t bytes);
   void tp_collective(CollectiveKind kind, std::int64_t bytes);
@@ -55,7 +56,8 @@ class SlotWriter {
   void forward(const Unit& unit);
   void backward(const Unit& unit);
   void layer_forward();
-  void part_backward(const Unit& unit, ModelPart part);
+  void layer_part_backward(const Unit& unit, ModelPart part);
+  void part_backward(ModelPart part);
   void head_forward();
 
   // stage_offset: +1 for the next stage, -1 for the previous one.

@@ -24,8 +24,12 @@ KernelId part_kernel_id(ModelPart part, bool is_forward) {
   return KernelId(2 * static_cast<std::uint32_t>(part) + (is_forward ? 0u : 1u));
 }
 
+KernelId weight_gradient_kernel_id(ModelPart part) {
+  return KernelId(static_cast<std::uint32_t>(2 * std::ssize(kParts) + static_cast<std::int64_t>(part)));
+}
+
 KernelId optimizer_kernel_id(std::int64_t stage) {
-  return KernelId(static_cast<std::uint32_t>(2 * std::ssize(kParts) + stage));
+  return KernelId(static_cast<std::uint32_t>(3 * std::ssize(kParts) + stage));
 }
 
 TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) : plan_(std::move(plan)) {
@@ -65,13 +69,15 @@ void TrainingProgram::build_stages() {
 }
 
 void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
-  for (const ModelPart part : kParts) {
+  const auto add = [&](ModelPart part, Direction direction, const char* suffix) {
     const char* name = kPartNames[static_cast<std::size_t>(part)];
-    for (const Direction d : {Direction::kForward, Direction::kBackward}) {
-      const char* direction = d == Direction::kForward ? "forward" : "backward";
-      kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, direction), part_kernels(plan_, part, d), gpu));
-    }
+    kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, suffix), part_kernels(plan_, part, direction), gpu));
+  };
+  for (const ModelPart part : kParts) {
+    add(part, Direction::kForward, "forward");
+    add(part, Direction::kBackward, "backward");
   }
+  for (const ModelPart part : kParts) add(part, Direction::kWeightGradient, "weight_gradient");
   const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     const std::int64_t parameters = ceil_div(stage_parameters(plan_, stage), shards);

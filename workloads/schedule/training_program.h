@@ -5,7 +5,9 @@
 // What waits for what, and its source:
 // - Tensor parallel (Korthikanti et al. 2022, arXiv 2205.05198): per layer two all-reduces forward and two backward, or with
 //   sequence parallelism an all-gather before and a reduce-scatter after each part, and in backward one more all-gather per
-//   part for the saved norm output. Full recompute runs the forward ones again. All block the compute stream.
+//   part for the saved norm output. Full recompute runs the forward ones again. All block the compute stream, except that with
+//   TpOverlap::kBackward (Megatron-LM's linear layers) the saved norm output is gathered beside the gradient of the part's
+//   input, and that gradient is reduced beside the gradient of the weights.
 // - Pipeline (Narayanan et al. 2021, arXiv 2104.04473): order of pipeline_order.h. The plain schedule is Megatron's: compute
 //   waits for its own sends as well as for its receives. The interleaved one overlaps sends.
 // - DDP (Li et al. 2020, arXiv 2006.15704): buckets of buckets.h are all-reduced during the last micro-batch's backward.
@@ -13,8 +15,8 @@
 //   units ahead of the one that computes; every backward reduce-scatters its unit. Embedding and head form the root unit: it
 //   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
 // - A tied embedding is all-reduced between the first and the last stage after the data-parallel reduction.
-// Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading, overlap of tensor-parallel
-// collectives with the gradient of weights.
+// Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading, overlap of forward tensor-parallel
+// collectives with chunks of the adjacent matrix product.
 //
 // Complexity: expand() is O(operations appended) and allocates nothing; memory is O(stages x buckets).
 #pragma once
@@ -30,8 +32,10 @@
 
 namespace lockstep {
 
-// Ids of the kernels of a step: forward and backward of each ModelPart, then the optimizer of each stage.
+// Ids of the kernels of a step: forward and backward of each ModelPart, its split-off gradient of weights (empty unless the plan
+// splits backward), then the optimizer of each stage.
 [[nodiscard]] KernelId part_kernel_id(ModelPart part, bool is_forward);
+[[nodiscard]] KernelId weight_gradient_kernel_id(ModelPart part);
 [[nodiscard]] KernelId optimizer_kernel_id(std::int64_t stage);
 
 class TrainingProgram final : public Program {

@@ -52,7 +52,8 @@ class LeafSpine : public routing::NetZoneImpl {
     zone->seal();
   }
 
-  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* route, double* latency) override {
+  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* route,
+                       double* latency) override {
     const std::uint32_t src = number_.at(from);
     const std::uint32_t dst = number_.at(to);
     const std::uint32_t src_leaf = src / kBenchHostsPerLeaf;
@@ -150,8 +151,10 @@ int main(int argc, char** argv) {
       std::vector<void*> payloads(received[h].size());
       std::vector<s4u::CommPtr> sends;
       std::vector<s4u::CommPtr> receives;
-      for (const std::size_t f : sent[h]) sends.push_back(mailbox(f)->put_async(&message, static_cast<std::uint64_t>(flows[f].bytes)));
-      for (std::size_t i = 0; i < payloads.size(); ++i) receives.push_back(mailbox(received[h][i])->get_async<void>(&payloads[i]));
+      for (const std::size_t f : sent[h])
+        sends.push_back(mailbox(f)->put_async(&message, static_cast<std::uint64_t>(flows[f].bytes)));
+      for (std::size_t i = 0; i < payloads.size(); ++i)
+        receives.push_back(mailbox(received[h][i])->get_async<void>(&payloads[i]));
       for (s4u::CommPtr& c : receives) {
         c->wait();
         makespan = std::max(makespan, c->get_finish_time());

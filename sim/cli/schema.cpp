@@ -77,7 +77,7 @@ int run_schema(const VerbContext& context) {
 
 Verb schema_verb() {
   return {.name = "schema",
-          .doc = "prints the keys of a kind of document: type, unit, default, range, meaning",
+          .doc = "print the keys of a kind of document: type, unit, default, range, meaning",
           .details = "",
           .positionals = {{.name = "KIND", .doc = "cluster, job, model, server, gpu, network, scenario, ..."}},
           .options = {{.name = "key", .value_name = "PATH", .doc = "only the key at this dotted path and what is below it"},

@@ -116,7 +116,7 @@ Verb list_verb() {
   std::vector<std::string> names;
   for (const Topic& t : topics()) names.emplace_back(t.name);
   return {.name = "list",
-          .doc = "lists what can be referred to by name",
+          .doc = "list what can be referred to by name",
           .details = "Found in $LOCKSTEP_CONFIGS, the source tree, and the installed configurations, in this order.",
           .positionals = {{.name = "WHAT", .doc = "what to list", .choices = std::move(names)}},
           .options = {format_option({"table", "json"})},

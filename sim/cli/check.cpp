@@ -58,7 +58,7 @@ int run_check(const VerbContext& context) {
 
 Verb check_verb() {
   return {.name = "check",
-          .doc = "checks documents of any kind and reports everything that is wrong with them",
+          .doc = "check documents of any kind and report everything that is wrong with them",
           .details = "",
           .positionals = {{.name = "FILE",
                            .doc = "YAML document, or a model's config.json; - is standard input",

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Law 3 on whole steps: the same input gives the same run, and the order among simultaneous events is nobody's business.
+#include <gtest/gtest.h>
+
+#include "sim/experiment/job_run.h"
+#include "tests/support/shipped.h"
+
+namespace lockstep {
+namespace {
+
+struct Case {
+  const char* scenario;
+  std::vector<std::string> assignments;
+};
+
+class WholeStep : public ::testing::TestWithParam<Case> {};
+
+TEST_P(WholeStep, IsTheSameWithShuffledTies) {
+  const Scenario s = test::scenario(GetParam().scenario, GetParam().assignments);
+  const RunResult plain = run_job(s.spec.cluster, s.plan, {.seed = 7});
+  for (std::uint64_t tie_seed = 1; tie_seed <= 4; ++tie_seed) {
+    const RunResult shuffled = run_job(s.spec.cluster, s.plan, {.seed = 7, .tie_seed = tie_seed});
+    EXPECT_EQ(shuffled.fingerprint, plain.fingerprint);
+    EXPECT_EQ(shuffled.step_time_s, plain.step_time_s);
+    EXPECT_EQ(shuffled.ideal_step_time_s, plain.ideal_step_time_s);
+    EXPECT_EQ(shuffled.breakdown_s, plain.breakdown_s);
+    EXPECT_EQ(shuffled.events, plain.events);
+  }
+}
+
+// The parts sum to the step, the ideal network is never slower, sharing never faster than no sharing.
+TEST_P(WholeStep, KeepsItsBooks) {
+  const Scenario s = test::scenario(GetParam().scenario, GetParam().assignments);
+  const RunResult flow = run_job(s.spec.cluster, s.plan, {});
+  double sum = 0;
+  for (const double part : flow.breakdown_s) sum += part;
+  EXPECT_NEAR(sum, flow.step_time_s, 1e-9 * flow.step_time_s);
+  EXPECT_LE(flow.ideal_step_time_s, flow.step_time_s);
+  const RunResult alone = run_job(s.spec.cluster, s.plan, {.network = NetworkKind::kAnalytic});
+  EXPECT_LE(alone.step_time_s, flow.step_time_s);
+  EXPECT_LE(flow.ideal_step_time_s, alone.step_time_s);
+  for (const LinkReport& link : flow.links) EXPECT_LE(link.utilization, 1 + 1e-9) << link.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Scenarios, WholeStep,
+    ::testing::Values(Case{"llama3-8b-fsdp", {"cluster.nodes=4", "cluster.network=roce-8x100"}},
+                      Case{"llama3-70b-3d", {"cluster.nodes=8", "job.gradient_accumulation=6", "cluster.network=tcp-2x100"}},
+                      Case{"llama3.2-1b-ddp", {}}, Case{"gpt-22b-a100", {}}));
+
+}  // namespace
+}  // namespace lockstep

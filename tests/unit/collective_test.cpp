@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/collective.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/network/flow_network.h"
+#include "sim/network/link_capacities.h"
+#include "topology/builder.h"
+
+namespace lockstep {
+namespace {
+
+// One box of 8 GPUs, 100 GB/s a port, no latency anywhere.
+struct Box {
+  Network net = NetworkBuilder(
+                    {.nodes = 1,
+                     .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(100e9), {})})})
+                    .build();
+  Router router{net, RoutingPolicy::kStatic, 0};
+
+  [[nodiscard]] std::vector<CollectiveRow> run(CollectiveKind kind, std::size_t gpus, std::vector<std::int64_t> sizes) const {
+    CollectiveRequest request{.kind = kind, .sizes = std::move(sizes)};
+    for (std::size_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId::from_index(i));
+    CollectiveTuning tuning;
+    tuning.nvlink = Rate::bytes_per_second(100e9);
+    return run_collective(request, router, {tuning, tuning, tuning},
+                          [&] { return std::make_unique<FlowNetwork>(link_capacities(net)); });
+  }
+};
+
+// Every GPU sends 7 parts of S/8 through its port: 7/8 S / B, so busbw = S/t x 7/8 = B.
+TEST(Collective, AllToAllFillsThePort) {
+  const CollectiveRow row = Box().run(CollectiveKind::kAllToAll, 8, {std::int64_t{1} << 30}).front();
+  EXPECT_NEAR(row.time_s, 0.875 * (1 << 30) / 100e9, 1e-11);
+  EXPECT_NEAR(row.busbw_gb_per_s, 100, 1e-6);
+  EXPECT_EQ(row.algorithm, "p2p");
+}
+
+// Every GPU sends S to its neighbour over a port of its own.
+TEST(Collective, SendRecvMovesTheWholeBuffer) {
+  const CollectiveRow row = Box().run(CollectiveKind::kSendRecv, 8, {100'000'000}).front();
+  EXPECT_NEAR(row.time_s, 1e-3, 1e-11);
+  EXPECT_NEAR(row.busbw_gb_per_s, 100, 1e-6);
+}
+
+// algbw = S/t and busbw = algbw x 2(n-1)/n: the ring fills the port whatever n is.
+TEST(Collective, BusBandwidthDoesNotDependOnTheNumberOfRanks) {
+  for (const std::size_t n : {2u, 4u, 8u}) {
+    const CollectiveRow row = Box().run(CollectiveKind::kAllReduce, n, {std::int64_t{1} << 30}).front();
+    EXPECT_NEAR(row.busbw_gb_per_s, 100, 1e-4) << n;
+    EXPECT_NEAR(row.busbw_gb_per_s, row.algbw_gb_per_s * 2 * static_cast<double>(n - 1) / static_cast<double>(n), 1e-9);
+  }
+}
+
+TEST(Collective, SizesStepAsInNcclTests) {
+  EXPECT_EQ(size_steps(8, 64, 2), (std::vector<std::int64_t>{8, 16, 32, 64}));
+  EXPECT_EQ(size_steps(8, 100, 4), (std::vector<std::int64_t>{8, 32}));
+  EXPECT_EQ(size_steps(0, 8, 2), (std::vector<std::int64_t>{0}));
+}
+
+// A row does not know the rows before it.
+TEST(Collective, RowsAreIndependent) {
+  const Box box;
+  const auto both = box.run(CollectiveKind::kAllGather, 4, {1 << 20, 1 << 22});
+  EXPECT_EQ(both[1].time_s, box.run(CollectiveKind::kAllGather, 4, {1 << 22}).front().time_s);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring bus bandwidth from 1 GiB up against published tables, one set of constants per GPU generation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "sim/experiment/cluster_run.h"
+#include "sim/experiment/collective.h"
+#include "sim/experiment/validation_suites.h"
+#include "tests/support/shipped.h"
+
+namespace lockstep {
+namespace {
+
+SuiteResult collectives() {
+  const std::string file = std::string(LOCKSTEP_TEST_CONFIGS) + "/validation/nccl-tests.csv";
+  std::ifstream csv(file);
+  Diagnostics d;
+  SuiteResult result = run_collectives_suite(csv, file, test::shipped(), d);
+  EXPECT_FALSE(d.has_errors()) << test::messages(d);
+  return result;
+}
+
+TEST(CollectivesValidation, RingTablesAreMetWithinEightPercent) {
+  const std::map<std::string, double> bound = {{"superbench-a100-40-8g-all_reduce", 0.08},
+                                               {"superbench-a100-40-8g-all_gather", 0.08},
+                                               {"superbench-a100-40-8g-broadcast", 0.08},
+                                               {"mle-a100-8g-ar", 0.08},
+                                               {"vtrain-a100-4g-ar", 0.08},
+                                               {"vtrain-a100-8g-ar", 0.08},
+                                               {"mle-h200-4g-8GiB-nvlsoff", 0.08},
+                                               {"mle-h200-8g-8GiB-nvlsoff", 0.08},
+                                               {"mle-h200-8g-16GiB-all_reduce-ring", 0.08},
+                                               {"mle-h200-8g-16GiB-all_gather-ring", 0.08},
+                                               {"mle-h200-8g-16GiB-reduce_scatter-ring", 0.08},
+                                               {"vtrain-a100-2g-ar", 0.12}};
+  const SuiteResult result = collectives();
+  std::map<std::string, int> rows;
+  for (const Prediction& p : result.predictions) {
+    const auto it = bound.find(p.source);
+    if (it == bound.end()) continue;
+    ++rows[p.source];
+    EXPECT_LE(std::fabs(p.error()), it->second)
+        << p.source << " line " << p.row << ": " << p.predicted << " against " << p.measured;
+  }
+  for (const auto& [table, limit] : bound) EXPECT_GT(rows[table], 0) << table;
+}
+
+// Every row is predicted or listed with a reason.
+TEST(CollectivesValidation, NoRowIsLost) {
+  const SuiteResult result = collectives();
+  std::ifstream csv(std::string(LOCKSTEP_TEST_CONFIGS) + "/validation/nccl-tests.csv");
+  std::size_t lines = 0;
+  for (std::string line; std::getline(csv, line);) lines += line.empty() ? 0u : 1u;
+  EXPECT_EQ(result.predictions.size() + result.skipped.size(), lines - 1);
+}
+
+// What no algorithm can beat. With n members, S bytes (the larger per-rank buffer), a port rate P per GPU and N rate per node:
+// all_reduce moves 2(n-1)/n S through every GPU; all_gather and reduce_scatter (n-1)/n S; broadcast and reduce S. A node of an all_reduce must
+// take in at least S (the sum of the others); of an all_gather the shares it has not, (N-1)/N S.
+TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
+  for (const ConfigEntry& entry : test::shipped().entries("cluster")) {
+    const ClusterSpec spec = test::cluster(entry.name);
+    if (!spec.server || !spec.server->gpu.nvlink) continue;
+    const PreparedCluster prepared(spec, 0);
+    const double port = spec.server->gpu.nvlink->payload().bytes_per_second();
+    double nic_rate = 0;
+    for (const Link& link : prepared.network.links()) {
+      if (link.tier == LinkTier::kHost) nic_rate = std::max(nic_rate, link.capacity.bytes_per_second());
+    }
+    const double node_rate = nic_rate * prepared.network.nics_per_node();
+    const int per_node = prepared.network.endpoints_per_node();
+    for (const int gpus : {2, per_node, 2 * per_node, 4 * per_node}) {
+      if (gpus > static_cast<int>(prepared.network.endpoint_count())) continue;
+      for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
+                                        CollectiveKind::kBroadcast, CollectiveKind::kReduce}) {
+        CollectiveRequest request{.kind = kind, .sizes = {8, std::int64_t{1} << 20, std::int64_t{1} << 30}};
+        for (int g = 0; g < gpus; ++g) request.members.push_back(EndpointId(static_cast<std::uint32_t>(g)));
+        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings, [&] {
+               return make_network_model(NetworkKind::kFlow, prepared.network);
+             })) {
+          const double n = gpus;
+          const double nodes = std::max(1.0, n / per_node);
+          const auto s = static_cast<double>(row.size_bytes);
+          const bool is_split = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+          const double through_port = kind == CollectiveKind::kAllReduce ? 2 * (n - 1) / n * s : is_split ? (n - 1) / n * s : s;
+          const double into_node = nodes < 2 ? 0 : is_split ? (nodes - 1) / nodes * s : s;
+          EXPECT_GE(row.time_s, through_port / port) << entry.name << " " << to_text(kind) << " " << gpus;
+          EXPECT_GE(row.time_s, into_node / node_rate) << entry.name << " " << to_text(kind) << " " << gpus;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
