@@ -130,7 +130,7 @@ class TrafficRun {
   const TrafficRoutes& routes_;
   NetworkModel& network_;
   Successors successors_;
-  std::vector<std::uint32_t> waits_;  // predecessors that have not completed
+  std::vector<std::uint32_t> waits_;        // predecessors that have not completed
   std::vector<std::uint32_t> independent_;  // rows that wait for nobody, by time
   std::size_t independent_begin_ = 0;       // those before have started
   EventQueue<std::uint32_t> released_;      // rows whose predecessors have completed

@@ -21,7 +21,8 @@ using max_min::Strategy;
 std::int64_t picos(std::string_view seconds) {
   const std::size_t point = seconds.find('.');
   EXPECT_EQ(seconds.size(), point + 13) << seconds;
-  return std::stoll(std::string(seconds.substr(0, point))) * kPicosPerSecond + std::stoll(std::string(seconds.substr(point + 1)));
+  return std::stoll(std::string(seconds.substr(0, point))) * kPicosPerSecond +
+         std::stoll(std::string(seconds.substr(point + 1)));
 }
 
 struct OracleRow {
@@ -48,9 +49,9 @@ std::vector<OracleRow> read_oracle(const std::string& name) {
 
 TrafficResult run(const TrafficTable& table, int hosts, Strategy strategy, const std::string& host_latency,
                   const std::string& fabric_latency) {
-  const ClusterSpec cluster =
-      test::shipped_cluster("bench-leaf-spine", {"endpoints=" + std::to_string(hosts), "host_link.latency=" + host_latency,
-                                                 "fabric_link.latency=" + fabric_latency});
+  const ClusterSpec cluster = test::shipped_cluster(
+      "bench-leaf-spine",
+      {"endpoints=" + std::to_string(hosts), "host_link.latency=" + host_latency, "fabric_link.latency=" + fabric_latency});
   const Network network = build_network(cluster);
   const Router router = make_router(cluster, network, 0);
   const TrafficRoutes routes(table, router);
@@ -82,7 +83,9 @@ void expect_oracle(const std::string& oracle, const TrafficTable& table, int hos
 
 TEST(FlowOracle, PermutationOf128MatchesSimGrid) { expect_oracle("simgrid_w1_n128.csv", test::permutation_flows(128), 128); }
 TEST(FlowOracle, PermutationOf128MatchesExactRationals) { expect_oracle("ref_w1_n128.csv", test::permutation_flows(128), 128); }
-TEST(FlowOracle, PermutationOf1024MatchesSimGrid) { expect_oracle("simgrid_w1_n1024.csv", test::permutation_flows(1024), 1024); }
+TEST(FlowOracle, PermutationOf1024MatchesSimGrid) {
+  expect_oracle("simgrid_w1_n1024.csv", test::permutation_flows(1024), 1024);
+}
 
 TEST(FlowOracle, PermutationOf128WithDistinctSizesMatchesSimGrid) {
   expect_oracle("simgrid_w1h_n128.csv", test::permutation_distinct_flows(128), 128);

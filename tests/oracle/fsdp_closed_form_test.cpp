@@ -40,16 +40,17 @@ double closed_form(const Scenario& scenario) {
     return kernel(ModelPart::kEmbedding, is_forward) + kernel(ModelPart::kHead, is_forward) +
            layers * (kernel(ModelPart::kAttention, is_forward) + kernel(ModelPart::kMlp, is_forward));
   };
-  const double layer_bytes = 2.0 * static_cast<double>(part_parameters(model, ModelPart::kAttention) +
-                                                       part_parameters(model, ModelPart::kMlp));
-  const double root_bytes = 2.0 * static_cast<double>(part_parameters(model, ModelPart::kEmbedding) +
-                                                      part_parameters(model, ModelPart::kHead));
+  const double layer_bytes =
+      2.0 * static_cast<double>(part_parameters(model, ModelPart::kAttention) + part_parameters(model, ModelPart::kMlp));
+  const double root_bytes =
+      2.0 * static_cast<double>(part_parameters(model, ModelPart::kEmbedding) + part_parameters(model, ModelPart::kHead));
   const double n = 16;
   const NetworkSpec& net = *cluster.network;
   double nic = net.nic_rate.bytes_per_second() * net.payload_efficiency.value;
   if (!net.gpudirect) nic = std::min(nic, net.host_path_rate.bytes_per_second());
   nic = std::min(nic, cluster.server->gpu.pcie.payload.bytes_per_second());
-  const double nvlink = cluster.server->gpu.nvlink->payload().bytes_per_second() * (1 - cluster.server->gpu.nvlink->ring_drain.value / n);
+  const double nvlink =
+      cluster.server->gpu.nvlink->payload().bytes_per_second() * (1 - cluster.server->gpu.nvlink->ring_drain.value / n);
   const double rate = std::min(nvlink, nic * cluster.ports_per_node());
   const auto t = [&](double bytes) { return (n - 1) / n * bytes / rate; };
 
@@ -72,14 +73,16 @@ TEST_P(FsdpOnTwoNodes, IsTheLongerOfComputeAndCommunicationPlusExposedEnds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, FsdpOnTwoNodes,
-                         ::testing::Values("ib-8x400", "roce-8x400", "tcp-1x100", "ib-8x50", "ib-1x400", "roce-4x100", "tcp-2x25"));
+                         ::testing::Values("ib-8x400", "roce-8x400", "tcp-1x100", "ib-8x50", "ib-1x400", "roce-4x100",
+                                           "tcp-2x25"));
 
 // A faster NIC never hurts.
 TEST(Fsdp, StepTimeFallsWithTheNicRate) {
   for (const char* transport : {"ib", "roce", "tcp"}) {
     double last = HUGE_VAL;
     for (const int gbps : {10, 25, 40, 50, 100, 200, 400, 800}) {
-      const Scenario s = test::scenario("llama3-8b-fsdp", {"cluster.nodes=2", fmt::format("cluster.network={}-8x{}", transport, gbps)});
+      const Scenario s =
+          test::scenario("llama3-8b-fsdp", {"cluster.nodes=2", fmt::format("cluster.network={}-8x{}", transport, gbps)});
       const double step = run_job(s.spec.cluster, s.plan, {.compares_with_ideal = false}).step_time_s;
       EXPECT_LE(step, last) << transport << " at " << gbps << " Gbps";
       last = step;

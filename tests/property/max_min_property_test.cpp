@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include <map>
+#include <Eigen/Dense>
 
 #include "sim/network/max_min/max_min_solver.h"
 #include "sim/network/max_min/reference_filling.h"
@@ -78,14 +77,85 @@ void random_batch(Twins& twins, std::size_t links, std::size_t most_entities, st
 
 // Any batch of arrivals, departures and capacity changes -> levels of every strategy == progressive filling from nothing,
 // integer for integer.
-RC_GTEST_PROP(MaxMinProperty, EveryStrategyEqualsFillingFromNothing, ()) {
-  const auto links = *rc::gen::inRange<std::size_t>(1, 13);
-  Twins twins(*rc::gen::container<std::vector<std::int64_t>>(links, any_capacity()));
-  const auto batches = *rc::gen::inRange(1, 60);
-  for (int b = 0; b < batches; ++b) {
-    random_batch(twins, links, 40, 4);
+TEST(MaxMinProperty, EveryStrategyEqualsFillingFromNothing) {
+  test::check_property(3000, [] {
+    const auto links = *rc::gen::inRange<std::size_t>(1, 13);
+    Twins twins(*rc::gen::container<std::vector<std::int64_t>>(links, any_capacity()));
+    const auto batches = *rc::gen::inRange(1, 60);
+    for (int b = 0; b < batches; ++b) {
+      random_batch(twins, links, 40, 4);
+      twins.solve_and_compare();
+    }
+  });
+}
+
+// The same with hundreds of entities on few links, where groups are large and the choice between local and global really changes.
+TEST(MaxMinProperty, EveryStrategyEqualsFillingFromNothingInDenseSystems) {
+  test::check_property(40, [] {
+    const auto links = *rc::gen::inRange<std::size_t>(8, 40);
+    Twins twins(*rc::gen::container<std::vector<std::int64_t>>(links, any_capacity()));
+    for (int i = 0; i < 300; ++i) twins.add(random_shares(links, 5));
     twins.solve_and_compare();
+    for (int b = 0; b < 60; ++b) {
+      random_batch(twins, links, 320, 5);
+      twins.solve_and_compare();
+    }
+  });
+}
+
+// An independent dense solver in doubles: rounds of progressive filling on the matrix of coefficients.
+Eigen::VectorXd dense_levels(const Eigen::VectorXd& capacities, const Eigen::MatrixXd& coefficients) {
+  constexpr double kSame = 1e-12;  // links this close freeze together
+  Eigen::VectorXd levels = Eigen::VectorXd::Zero(coefficients.cols());
+  Eigen::VectorXd open = Eigen::VectorXd::Ones(coefficients.cols());
+  while (open.sum() > 0) {
+    const Eigen::ArrayXd residual = (capacities - coefficients * levels).array();
+    const Eigen::ArrayXd weight = (coefficients * open).array();
+    const Eigen::ArrayXd level = (weight > 0).select(residual / weight.max(1e-300), std::numeric_limits<double>::infinity());
+    const double lowest = level.minCoeff();
+    for (Eigen::Index l = 0; l < level.size(); ++l) {
+      if (level(l) > lowest * (1 + kSame)) continue;
+      for (Eigen::Index e = 0; e < open.size(); ++e) {
+        if (open(e) == 0 || coefficients(l, e) == 0) continue;
+        open(e) = 0;
+        levels(e) = lowest;
+      }
+    }
   }
+  return levels;
+}
+
+// Capacities from 1 to 800 Gbit/s and small weights -> the rounding to units of 2^-16 byte/s stays below 1e-9 of every rate.
+TEST(MaxMinProperty, AgreesWithADenseSolverInDoubles) {
+  test::check_property(1000, [] {
+    const auto links = *rc::gen::inRange<std::size_t>(1, 12);
+    const auto entities = *rc::gen::inRange<std::size_t>(1, 30);
+    std::vector<Rate> capacities;
+    Eigen::VectorXd dense_capacities(static_cast<Eigen::Index>(links));
+    for (std::size_t l = 0; l < links; ++l) {
+      capacities.push_back(Rate::units(Rate::gbps(*rc::gen::inRange<std::int64_t>(3, 2401)).units() / 3));
+      dense_capacities(static_cast<Eigen::Index>(l)) = static_cast<double>(capacities.back().units());
+    }
+    MaxMinSolver solver(capacities, *rc::gen::element(Strategy::kAuto, Strategy::kLocal, Strategy::kGlobal));
+    Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(links), static_cast<Eigen::Index>(entities));
+    std::vector<EntityId> ids;
+    for (std::size_t e = 0; e < entities; ++e) {
+      std::vector<LinkShare> shares = random_shares(links, 4);
+      for (LinkShare& s : shares) {
+        s.coefficient = 1 + s.coefficient % 3;
+        coefficients(static_cast<Eigen::Index>(s.link.index()), static_cast<Eigen::Index>(e)) =
+            static_cast<double>(s.coefficient);
+      }
+      ids.push_back(solver.add(shares));
+      if (*rc::gen::inRange(0, 4) == 0) solver.solve();  // on the way as well, so that later ones are re-solves
+    }
+    if (solver.has_changes()) solver.solve();
+    const Eigen::VectorXd truth = dense_levels(dense_capacities, coefficients);
+    for (std::size_t e = 0; e < entities; ++e) {
+      const double expected = truth(static_cast<Eigen::Index>(e));
+      RC_ASSERT(std::abs(static_cast<double>(solver.level(ids[e])) - expected) <= 1e-9 * expected);
+    }
+  });
 }
 
 }  // namespace

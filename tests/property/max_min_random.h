@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random systems of links and entities for the tests of the solver.
+// Random systems of links and entities for the tests of the solver and of the flow network.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include "topology/routing/router.h"
 
 namespace lockstep::test {
+
+// A property with at least `successes` random cases; RC_PARAMS may ask for more or fix the seed.
+template <class Property>
+void check_property(int successes, Property property) {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = std::max(params.maxSuccess, successes);
+  rc::detail::TestMetadata metadata;
+  metadata.description = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const rc::detail::TestResult result = rc::detail::checkProperty(rc::detail::toProperty(property), metadata, params);
+  if (result.is<rc::detail::SuccessResult>()) return;
+  std::ostringstream text;
+  rc::detail::printResultMessage(result, text);
+  FAIL() << text.str() << "\nRC_PARAMS=\"seed=" << params.seed << "\"";
+}
 
 // Capacities a solver meets: dead links, a few units, thirds and sevenths of round rates, up to 800 Gbit/s.
 inline rc::Gen<std::int64_t> any_capacity() {

@@ -24,20 +24,26 @@ SuiteResult collectives() {
 }
 
 TEST(CollectivesValidation, RingTablesAreMetWithinEightPercent) {
-  const std::map<std::string, double> bound = {
-      {"superbench-a100-40-8g-all_reduce", 0.08}, {"superbench-a100-40-8g-all_gather", 0.08},
-      {"superbench-a100-40-8g-broadcast", 0.08},  {"mle-a100-8g-ar", 0.08},
-      {"vtrain-a100-4g-ar", 0.08},                {"vtrain-a100-8g-ar", 0.08},
-      {"mle-h200-4g-8GiB-nvlsoff", 0.08},         {"mle-h200-8g-8GiB-nvlsoff", 0.08},
-      {"mle-h200-8g-16GiB-all_reduce-ring", 0.08}, {"mle-h200-8g-16GiB-all_gather-ring", 0.08},
-      {"mle-h200-8g-16GiB-reduce_scatter-ring", 0.08}, {"vtrain-a100-2g-ar", 0.12}};
+  const std::map<std::string, double> bound = {{"superbench-a100-40-8g-all_reduce", 0.08},
+                                               {"superbench-a100-40-8g-all_gather", 0.08},
+                                               {"superbench-a100-40-8g-broadcast", 0.08},
+                                               {"mle-a100-8g-ar", 0.08},
+                                               {"vtrain-a100-4g-ar", 0.08},
+                                               {"vtrain-a100-8g-ar", 0.08},
+                                               {"mle-h200-4g-8GiB-nvlsoff", 0.08},
+                                               {"mle-h200-8g-8GiB-nvlsoff", 0.08},
+                                               {"mle-h200-8g-16GiB-all_reduce-ring", 0.08},
+                                               {"mle-h200-8g-16GiB-all_gather-ring", 0.08},
+                                               {"mle-h200-8g-16GiB-reduce_scatter-ring", 0.08},
+                                               {"vtrain-a100-2g-ar", 0.12}};
   const SuiteResult result = collectives();
   std::map<std::string, int> rows;
   for (const Prediction& p : result.predictions) {
     const auto it = bound.find(p.source);
     if (it == bound.end()) continue;
     ++rows[p.source];
-    EXPECT_LE(std::fabs(p.error()), it->second) << p.source << " line " << p.row << ": " << p.predicted << " against " << p.measured;
+    EXPECT_LE(std::fabs(p.error()), it->second)
+        << p.source << " line " << p.row << ": " << p.predicted << " against " << p.measured;
   }
   for (const auto& [table, limit] : bound) EXPECT_GT(rows[table], 0) << table;
 }
@@ -72,8 +78,9 @@ TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
                                         CollectiveKind::kBroadcast, CollectiveKind::kReduce}) {
         CollectiveRequest request{.kind = kind, .sizes = {8, std::int64_t{1} << 20, std::int64_t{1} << 30}};
         for (int g = 0; g < gpus; ++g) request.members.push_back(EndpointId(static_cast<std::uint32_t>(g)));
-        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings,
-                                                       [&] { return make_network_model(NetworkKind::kFlow, prepared.network); })) {
+        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings, [&] {
+               return make_network_model(NetworkKind::kFlow, prepared.network);
+             })) {
           const double n = gpus;
           const double nodes = std::max(1.0, n / per_node);
           const auto s = static_cast<double>(row.size_bytes);

@@ -25,7 +25,8 @@ TEST(TrainingValidation, KorthikantiIsPredictedAsStated) {
 // Median, mean, 90th percentile and bias of errors -10 %, +20 %, +30 %: 20, 20, 30 and 13.3 %.
 TEST(TrainingValidation, StatisticsFollowTheirDefinitions) {
   SuiteResult r;
-  for (const double predicted : {90.0, 120.0, 130.0}) r.predictions.push_back({.source = "s", .measured = 100, .predicted = predicted});
+  for (const double predicted : {90.0, 120.0, 130.0})
+    r.predictions.push_back({.source = "s", .measured = 100, .predicted = predicted});
   const ErrorStatistics s = statistics(r);
   EXPECT_DOUBLE_EQ(s.median_abs_error, 0.2);
   EXPECT_DOUBLE_EQ(s.mean_abs_error, 0.2);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network/analytic_network.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace lockstep {
+namespace {
+
+const Rate kBytePerPico = Rate::units(65'536'000'000'000'000);
+const std::vector<LinkShare> kLink0 = {{LinkId(0), 1}};
+
+Instant at(std::int64_t ps) { return Instant::picos(ps); }
+
+std::map<std::uint64_t, std::int64_t> run(NetworkModel& net) {
+  std::map<std::uint64_t, std::int64_t> ends;
+  std::vector<Completion> out;
+  Instant now;
+  while (!net.next_event().is_never()) {
+    now = net.next_event();
+    out.clear();
+    net.advance(now, out);
+    for (const Completion& c : out) ends[c.token] = now.picos();
+    net.settle(now);
+  }
+  net.finish(now);
+  return ends;
+}
+
+// Two flows on one link do not notice each other: 100 + 1000 ps and 3000 ps.
+TEST(AnalyticNetwork, HasNoContention) {
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  net.start(at(0), {.shares = kLink0, .bytes = 1000, .latency = Duration::picos(100), .token = 1});
+  net.start(at(0), {.shares = kLink0, .bytes = 3000, .token = 2});
+  const auto ends = run(net);
+  EXPECT_EQ(ends.at(1), 1100);
+  EXPECT_EQ(ends.at(2), 3000);
+  EXPECT_EQ(net.usage(LinkId(0), at(3000)).bytes, 4000);
+  EXPECT_DOUBLE_EQ(net.usage(LinkId(0), at(3000)).busy_s, 4000e-12);
+}
+
+// Members of one transfer do share: coefficient 4 at weight 2 halves the rate. 100 bytes -> 200 ps.
+TEST(AnalyticNetwork, LetsMembersShareTheirLinks) {
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  const std::vector<LinkShare> shares = {{LinkId(0), 4}};
+  net.start(at(0), {.shares = shares, .weight = 2, .bytes = 100, .token = 1});
+  EXPECT_EQ(run(net).at(1), 200);
+}
+
+TEST(AnalyticNetwork, TakesAtLeastOnePicosecond) {
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  net.start(at(0), {.shares = kLink0, .bytes = 0, .token = 1});
+  net.start(at(0), {.bytes = 100, .token = 2});
+  const auto ends = run(net);
+  EXPECT_EQ(ends.at(1), 1);
+  EXPECT_EQ(ends.at(2), 1);
+}
+
+// Half of 1000 bytes at full rate, then a dead link for 100 ps, then the rest at half rate: 500 + 100 + 1000.
+TEST(AnalyticNetwork, FollowsCapacityChanges) {
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  std::vector<Completion> out;
+  net.start(at(0), {.shares = kLink0, .bytes = 1000, .token = 1});
+  net.advance(at(500), out);
+  net.set_capacity(at(500), LinkId(0), Rate::units(0));
+  net.advance(at(600), out);
+  net.set_capacity(at(600), LinkId(0), Rate::units(kBytePerPico.units() / 2));
+  EXPECT_EQ(run(net).at(1), 1600);
+}
+
+TEST(AnalyticNetwork, SaysWhatADeadLinkStops) {
+  AnalyticNetwork net(std::vector<Rate>{Rate::units(0)});
+  net.start(at(0), {.shares = kLink0, .bytes = 1000, .token = 17});
+  EXPECT_TRUE(net.next_event().is_never());
+  EXPECT_EQ(net.describe_pending(), "transfer 17 of 1000 bytes crosses a link of capacity 0");
+  EXPECT_THROW(net.finish(at(0)), SimulationError);
+}
+
+}  // namespace
+}  // namespace lockstep
