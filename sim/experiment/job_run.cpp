@@ -143,6 +143,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.plan = plan_text(plan);
   r.seed = options.seed;
   r.gpus = program.world_size();
+  r.stages = plan.pp();
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
