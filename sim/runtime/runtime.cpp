@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/later.h"
 #include "sim/runtime/communicators.h"
 #include "sim/runtime/mailbox.h"
 #include "sim/runtime/rank_state.h"
@@ -192,8 +193,8 @@ class Runtime final : private OpSink {
 
   void schedule_compute(std::uint32_t r) {
     ComputeState& c = ranks_[r].compute;
-    const std::int64_t left = narrow_int64(ceil_div(c.work_left, static_cast<Int128>(c.speed)));
-    events_.push(now_ + Duration::picos(left), EventClass::kEnd, {.rank = r, .version = ++c.version});
+    const Int128 left = ceil_div(c.work_left, Int128{c.speed});
+    events_.push(later(now_, left), EventClass::kEnd, {.rank = r, .version = ++c.version});
   }
 
   void end_compute(std::uint32_t r) {
