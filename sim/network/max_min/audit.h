@@ -14,12 +14,13 @@ namespace lockstep::max_min {
 
 enum class AuditScope : std::uint8_t {
   kTouched,     // the links of a batch: O(cells on them)
-  kEverything,  // all links after every solve
+  kVisited,     // also every link the solve looked at, which is every link whose load or level can have changed
+  kEverything,  // all links and all clocks after every solve
 };
 #ifdef NDEBUG
 inline constexpr AuditScope kDefaultAuditScope = AuditScope::kTouched;
 #else
-inline constexpr AuditScope kDefaultAuditScope = AuditScope::kEverything;
+inline constexpr AuditScope kDefaultAuditScope = AuditScope::kVisited;
 #endif
 
 // Throws InternalError with the numbers when the link is overcommitted, miscounted or unfair. O(cells of the link).

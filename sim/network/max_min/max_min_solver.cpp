@@ -76,10 +76,14 @@ void MaxMinSolver::solve() {
   }
   state_.fresh.clear();
   fresh_shares_ = 0;
-  if (audit_ == AuditScope::kEverything) {
-    audit_everything();
-  } else {
-    for (const LinkId l : state_.touched) audit_link(state_, l);
+  switch (audit_) {
+    case AuditScope::kEverything: audit_everything(); break;
+    case AuditScope::kVisited:
+      for (const LinkId l : state_.used) audit_link(state_, l);
+      break;
+    case AuditScope::kTouched:
+      for (const LinkId l : state_.touched) audit_link(state_, l);
+      break;
   }
   for (const LinkId l : state_.touched) state_.link(l).touched = false;
   state_.touched.clear();
