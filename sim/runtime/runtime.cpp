@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
 #include "sim/runtime/communicators.h"
@@ -69,6 +70,7 @@ class Runtime final : private OpSink {
     now_ = next;
     completions_.clear();
     in_.network.advance(now_, completions_);
+    for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
     for (const Completion& c : completions_) end_transfer(c);
     drain();
     while (events_.next_time() == now_) {
@@ -83,10 +85,17 @@ class Runtime final : private OpSink {
 
   void drain() {
     while (!ready_.empty()) {
+      std::swap(ready_[tie_among(ready_.size())], ready_.back());
       const ReadyStream next = ready_.back();
       ready_.pop_back();
       progress(next.rank, next.stream);
     }
+  }
+
+  // Which of n equals comes first: the last, unless ties are shuffled.
+  std::size_t tie_among(std::size_t n) {
+    if (!in_.tie_seed) return n - 1;
+    return static_cast<std::size_t>(random_below(n, *in_.tie_seed, RandomStream::kTieShuffle, tie_draws_++, 1));
   }
 
   // Runs a stream until its front operation takes time or has to wait.
@@ -360,6 +369,7 @@ class Runtime final : private OpSink {
   Instant now_;
   Instant end_;  // of the last operation; outdated kernel ends may be due later
   std::uint64_t steps_ = 0;
+  std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
   std::vector<ActiveTransfer> transfers_;

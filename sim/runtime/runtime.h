@@ -32,7 +32,7 @@ struct RuntimeInput {
   NetworkModel& network;
   std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
   double comm_slowdown = 0;                 // 0.18: a kernel takes 18 % longer while a collective is in flight
-  std::optional<std::uint64_t> tie_seed;    // shuffles the order of simultaneous events
+  std::optional<std::uint64_t> tie_seed;    // shuffles simultaneous kernel ends, completions and streams that can go on
   const std::atomic<bool>* interrupted = nullptr;
 };
 
