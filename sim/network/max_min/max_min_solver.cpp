@@ -77,7 +77,9 @@ void MaxMinSolver::solve() {
   state_.fresh.clear();
   fresh_shares_ = 0;
   switch (audit_) {
-    case AuditScope::kEverything: audit_everything(); break;
+    case AuditScope::kEverything:
+      audit_everything();
+      break;
     case AuditScope::kVisited:
       for (const LinkId l : state_.used) audit_link(state_, l);
       break;

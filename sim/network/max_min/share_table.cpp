@@ -4,7 +4,8 @@
 namespace lockstep::max_min {
 namespace {
 
-constexpr std::size_t kFirstColumn = 4;  // a group of one entity has as many cells as the entity has links: two to four in a Clos
+constexpr std::size_t kFirstColumn =
+    4;  // a group of one entity has as many cells as the entity has links: two to four in a Clos
 
 std::uint64_t pair_key(LinkId link, LinkId group) { return (std::uint64_t{link.value()} << 32) | group.value(); }
 
