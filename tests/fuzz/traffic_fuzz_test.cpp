@@ -20,7 +20,7 @@ constexpr const char* kGood =
 // One to four changes: a byte replaced, removed, doubled, or a stretch cut out.
 std::string mutated(std::uint64_t seed) {
   std::string text = kGood;
-  const auto draw = [seed, next = std::uint32_t{0}](std::size_t n) mutable {
+  auto draw = [seed, next = std::uint32_t{0}](std::size_t n) mutable {
     return static_cast<std::size_t>(random_below(n, seed, RandomStream::kTieShuffle, 0, next++));
   };
   const std::string alphabet = "0123456789,;\"\n\r-+.eE \tx\xEF\xBB\xBF\x80" + std::string(1, '\0');
