@@ -101,5 +101,7 @@ END {
   say_largest()
   print "Speed-up and efficiency: against the smallest size of the same network that fits. Exposed comm.: share of the step in which a"
   print "GPU waits for data. Effective GPUs: how many would do this work on a network without cost."
+  for (i = 1; i <= n; i++) if (state[i] == "ok" && efficiency[i] > 1.0005) above = 1
+  if (above) print "Efficiency above 100 %: a larger size can have it easier, as when FSDP leaves each GPU fewer weights to update."
   exit !any
 }

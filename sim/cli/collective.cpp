@@ -63,8 +63,11 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   if (gpus > available) {
     throw UserError(fmt::format("--gpus {}: the cluster has {}", gpus, available), "add nodes: --set nodes=N");
   }
-  if (gpus < 2)
-    throw UserError("a collective needs at least two GPUs", "add nodes (--set nodes=2) or take a server with more GPUs");
+  if (gpus < 2) {
+    throw UserError("a collective needs at least two GPUs", available < 2
+                                                                ? "add nodes (--set nodes=2) or take a server with more GPUs"
+                                                                : fmt::format("--gpus 2 to {}", available));
+  }
   for (std::int64_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
   if (arguments.text("protocol") != "auto") {
     for (const Protocol p : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {

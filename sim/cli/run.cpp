@@ -6,6 +6,7 @@
 
 #include "base/field_table.h"
 #include "sim/cli/common_options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/job_run.h"
 #include "sim/experiment/scenario.h"
@@ -53,8 +54,12 @@ int run(const VerbContext& context) {
     context.out << printer.text();
     return kOk;
   }
-  const RunOptions options{.network = network_kind(arguments.text("network")), .seed = seed_of(arguments)};
+  Progress progress;
+  const RunOptions options{.network = network_kind(arguments.text("network")),
+                           .seed = seed_of(arguments),
+                           .on_progress = [&](Instant now, std::int64_t events) { progress.show(now, events); }};
   RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
+  progress.clear();
   result.scenario = scenario->spec.name;
   result.network = arguments.text("network");
   result.version = LOCKSTEP_VERSION;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/collective.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
@@ -17,7 +19,7 @@ Instant run_to_end(NetworkModel& network) {
   while (network.in_flight() > 0) {
     const Instant next = network.next_event();
     if (next.is_never()) {
-      throw SimulationError("the collective never ends: a link on its way has no capacity left for it");
+      throw SimulationError(fmt::format("the collective never ends: {}", network.describe_pending()));
     }
     now = next;
     network.advance(now, done);

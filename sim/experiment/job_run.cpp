@@ -116,7 +116,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   const TrainingProgram program(plan, gpu);
   const std::vector<EndpointId> placement = place_ranks(plan);
 
-  const auto run_on = [&](NetworkModel& model) {
+  const auto run_on = [&](NetworkModel& model, const auto& on_progress) {
     return run_program({.program = program,
                         .placement = placement,
                         .router = prepared.router,
@@ -124,18 +124,19 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
                         .tunings = prepared.tunings,
                         .comm_slowdown = gpu.comm_slowdown,
                         .tie_seed = options.tie_seed,
-                        .interrupted = options.interrupted});
+                        .interrupted = options.interrupted,
+                        .on_progress = on_progress});
   };
   // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when run_on throws.
   std::future<double> ideal_seconds;
   if (options.compares_with_ideal) {
     ideal_seconds = std::async(std::launch::async, [&run_on] {
       IdealNetwork ideal;
-      return run_on(ideal).step_time.seconds();
+      return run_on(ideal, nullptr).step_time.seconds();
     });
   }
   const std::unique_ptr<NetworkModel> model = make_network_model(options.network, prepared.network);
-  const RuntimeResult run = run_on(*model);
+  const RuntimeResult run = run_on(*model, options.on_progress);
 
   RunResult r;
   r.cluster = cluster.name;
@@ -143,6 +144,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.plan = plan_text(plan);
   r.seed = options.seed;
   r.gpus = program.world_size();
+  r.stages = plan.pp();
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "sim/experiment/cluster_run.h"
@@ -19,6 +20,7 @@ struct RunOptions {
   std::optional<std::uint64_t> tie_seed;  // shuffles simultaneous events
   bool compares_with_ideal = true;        // off: effective GPUs and price stay those of this run
   const std::atomic<bool>* interrupted = nullptr;
+  std::function<void(Instant now, std::int64_t events)> on_progress = {};  // of the run itself, not of the ideal one
 };
 
 // PRE: the plan was resolved for cluster.gpus(). Throws SimulationError, Interrupted.

@@ -33,6 +33,10 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
     t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
     t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
     t.validate([](const ScenarioSpec& spec, Section& s) {
+      if (!spec.cluster.server) {
+        s.error("cluster", "the cluster has bare hosts, and a job needs servers with GPUs", "give it nodes and server");
+        return;
+      }
       (void)resolve_plan(spec.job, spec.cluster.gpus(), [&](std::string_view key, std::string message, std::string hint) {
         s.error(join_path("job", key), std::move(message), std::move(hint));
       });

@@ -145,8 +145,9 @@ Duration TrafficReader::start() {
     return {};
   }
   const ScaledInteger ps = seconds ? scale(*seconds, kPicosPerSecond, 1) : ScaledInteger{0, Exactness::kTooManyDigits};
-  if (ps.exactness == Exactness::kExact) return Duration::picos(ps.value);
-  if (ps.exactness == Exactness::kTooLarge) {
+  const bool is_never = ps.exactness == Exactness::kExact && ps.value == Instant::never().picos();
+  if (ps.exactness == Exactness::kExact && !is_never) return Duration::picos(ps.value);
+  if (ps.exactness == Exactness::kTooLarge || is_never) {
     fault(kStart, fmt::format("'{}' is beyond the range of time (about 106 days)", text));
   } else {
     fault(kStart, fmt::format("'{}' is finer than a picosecond", text), "at most 12 decimals");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/engine/later.h"
 #include "sim/network/group_clocks.h"
 
 namespace lockstep {
@@ -13,9 +14,7 @@ constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 // The first whole picosecond at which `work` is done, never() beyond the range of time.
 Instant end_of(Int128 work, std::int64_t level, Instant since) {
   if (level == 0) return Instant::never();
-  const Int128 wait = ceil_div(work, Int128{level});
-  if (wait >= Instant::never().picos() - since.picos()) return Instant::never();
-  return Instant::picos(since.picos() + static_cast<std::int64_t>(wait));
+  return later(since, ceil_div(work, Int128{level}));
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ void AnalyticNetwork::start(Instant now, const TransferSpec& spec) {
   state.phase = Phase::kLatency;
   state.work = GroupClocks::work_of(spec.bytes, spec.weight);
   if (spec.latency > Duration{}) {
-    state.end = now + spec.latency;
+    state.end = later(now, spec.latency);
     events_.push(state.end, id);
   } else {
     run_on(id, now);
@@ -105,10 +104,11 @@ LinkUsage AnalyticNetwork::usage(LinkId link, Instant now) const { return ledger
 
 std::string AnalyticNetwork::describe_pending() const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i].phase != Phase::kMoving || !states_[i].end.is_never()) continue;
+    if (states_[i].phase == Phase::kFree || !states_[i].end.is_never()) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
     return fmt::format("transfer {} of {} bytes {}", spec.token, spec.bytes,
-                       states_[i].level == 0 ? "crosses a link of capacity 0" : "ends beyond the range of time");
+                       states_[i].phase == Phase::kMoving && states_[i].level == 0 ? "crosses a link of capacity 0"
+                                                                                   : "ends beyond the range of time");
   }
   return "nothing is moving";
 }

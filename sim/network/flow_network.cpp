@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/later.h"
+
 namespace lockstep {
 
 FlowNetwork::FlowNetwork(std::span<const Rate> capacities, FlowOptions options)
@@ -19,7 +21,7 @@ void FlowNetwork::start(Instant now, const TransferSpec& spec) {
   if (spec.latency == Duration{}) {
     begin(id, now);
   } else {
-    delays_.push(now + spec.latency, id);
+    delays_.push(later(now, spec.latency), id);
   }
 }
 
@@ -29,7 +31,7 @@ void FlowNetwork::begin(TransferId id, Instant now) {
   const bool capped = spec.rate_cap > Rate{};
   if (spec.shares.empty() && !capped) {
     state.phase = Phase::kUnlimited;
-    delays_.push(now + Duration::picos(1), id);
+    delays_.push(later(now, Duration::picos(1)), id);
     return;
   }
   state.phase = Phase::kMoving;
@@ -130,12 +132,14 @@ std::string FlowNetwork::describe_pending() const {
     const State& state = states_[i];
     if (state.entity.is_none()) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
-    text += fmt::format("{}transfer {} of {} bytes {} link {}", left == kNamed ? "" : "; ", spec.token, spec.bytes,
-                        solver_.level(state.entity) == 0 ? "is stopped by" : "is held back by",
-                        solver_.bottleneck(state.entity).value());
+    text +=
+        fmt::format("{}transfer {} of {} bytes {} link {}", left == kNamed ? "" : "; ", spec.token, spec.bytes,
+                    solver_.level(state.entity) == 0 ? "is stopped by" : "does not end within the range of time, held back by",
+                    solver_.bottleneck(state.entity).value());
     --left;
   }
-  return text.empty() ? "nothing is moving" : text;
+  if (!text.empty()) return text;
+  return in_flight() > 0 ? "what is under way ends beyond the range of time (about 106 days)" : "nothing is moving";
 }
 
 void FlowNetwork::finish(Instant now) const { ledger_.check_finished(now, describe_pending()); }

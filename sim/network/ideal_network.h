@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/later.h"
 #include "sim/network/network_model.h"
 
 namespace lockstep {
@@ -28,7 +29,7 @@ class IdealNetwork final : public NetworkModel {
     if (started_.empty()) return;
     LOCKSTEP_CHECK(due_now_.empty() && started_at_ == now, "transfers of two instants in one batch");
     due_now_.swap(started_);
-    due_ = now + Duration::picos(1);
+    due_ = later(now, Duration::picos(1));
   }
   [[nodiscard]] Instant next_event() const override { return due_; }
   [[nodiscard]] std::int64_t in_flight() const override { return static_cast<std::int64_t>(started_.size() + due_now_.size()); }

@@ -51,6 +51,7 @@ struct RunResult {
   std::string network;  // analytic | flow | packet
   std::uint64_t seed = 0;
   std::int64_t gpus = 0;
+  std::int64_t stages = 1;  // of the pipeline
 
   double step_time_s = 0;
   double ideal_step_time_s = 0;  // infinite bandwidth, zero latency
@@ -77,7 +78,7 @@ struct RunResult {
   [[nodiscard]] double exposed_communication_s() const;
 };
 
-// One sentence: what holds the run back and what would help. Reads breakdown, links and memory.
+// One sentence: what holds the run back and what would help. Reads step time, breakdown, stages and links.
 [[nodiscard]] std::string bottleneck_sentence(const RunResult& r);
 
 }  // namespace lockstep

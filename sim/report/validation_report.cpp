@@ -47,9 +47,9 @@ std::vector<Row> statistic_rows(const SuiteResult& r) {
 
 std::string to_table(const SuiteResult& r) {
   std::string out = fmt::format("Suite {}\nEligible: {}\n\n", r.suite, r.rule);
-  out += fmt::format("{:<38}{:<34}{:>12}{:>12}{:>10}\n", "source", "what", "measured", "predicted", "error");
+  out += fmt::format("{:<42}{:<46}{:>12}{:>12}{:>10}\n", "source", "what", "measured", "predicted", "error");
   for (const Prediction& p : r.predictions) {
-    out += fmt::format("{:<38}{:<34}{:>12.4g}{:>12.4g}{:>10}\n", p.source + ":" + std::to_string(p.row), p.what, p.measured,
+    out += fmt::format("{:<42}{:<46}{:>12.4g}{:>12.4g}{:>10}\n", p.source + ":" + std::to_string(p.row), p.what, p.measured,
                        p.predicted, percent(p.error()));
   }
   out += fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}\n", "source", "rows", "median", "mean", "p90", "bias");

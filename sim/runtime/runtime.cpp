@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/later.h"
 #include "sim/runtime/communicators.h"
 #include "sim/runtime/mailbox.h"
 #include "sim/runtime/rank_state.h"
@@ -64,10 +66,11 @@ class Runtime final : private OpSink {
     const Instant next = std::min(events_.next_time(), in_.network.next_event());
     if (next.is_never()) return false;
     LOCKSTEP_CHECK(next >= now_, "time runs backwards: {} after {} ps", next.picos(), now_.picos());
-    if (in_.interrupted != nullptr && (++steps_ & 1023u) == 0 && in_.interrupted->load()) throw Interrupted();
+    if ((++steps_ & 1023u) == 0) report();
     now_ = next;
     completions_.clear();
     in_.network.advance(now_, completions_);
+    for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
     for (const Completion& c : completions_) end_transfer(c);
     drain();
     while (events_.next_time() == now_) {
@@ -80,12 +83,24 @@ class Runtime final : private OpSink {
     return true;
   }
 
+  void report() {
+    if (in_.interrupted != nullptr && in_.interrupted->load()) throw Interrupted();
+    if (in_.on_progress) in_.on_progress(now_, result_.events);
+  }
+
   void drain() {
     while (!ready_.empty()) {
+      std::swap(ready_[tie_among(ready_.size())], ready_.back());
       const ReadyStream next = ready_.back();
       ready_.pop_back();
       progress(next.rank, next.stream);
     }
+  }
+
+  // Which of n equals comes first: the last, unless ties are shuffled.
+  std::size_t tie_among(std::size_t n) {
+    if (!in_.tie_seed) return n - 1;
+    return static_cast<std::size_t>(random_below(n, *in_.tie_seed, RandomStream::kTieShuffle, tie_draws_++, 1));
   }
 
   // Runs a stream until its front operation takes time or has to wait.
@@ -192,8 +207,8 @@ class Runtime final : private OpSink {
 
   void schedule_compute(std::uint32_t r) {
     ComputeState& c = ranks_[r].compute;
-    const std::int64_t left = narrow_int64(ceil_div(c.work_left, static_cast<Int128>(c.speed)));
-    events_.push(now_ + Duration::picos(left), EventClass::kEnd, {.rank = r, .version = ++c.version});
+    const Int128 left = ceil_div(c.work_left, Int128{c.speed});
+    events_.push(later(now_, left), EventClass::kEnd, {.rank = r, .version = ++c.version});
   }
 
   void end_compute(std::uint32_t r) {
@@ -359,6 +374,7 @@ class Runtime final : private OpSink {
   Instant now_;
   Instant end_;  // of the last operation; outdated kernel ends may be due later
   std::uint64_t steps_ = 0;
+  std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
   std::vector<ActiveTransfer> transfers_;

@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -32,8 +33,10 @@ struct RuntimeInput {
   NetworkModel& network;
   std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
   double comm_slowdown = 0;                 // 0.18: a kernel takes 18 % longer while a collective is in flight
-  std::optional<std::uint64_t> tie_seed;    // shuffles the order of simultaneous events
+  std::optional<std::uint64_t> tie_seed;    // shuffles simultaneous kernel ends, completions and streams that can go on
   const std::atomic<bool>* interrupted = nullptr;
+  // Told now and then how far the run is: simulated time and completed operations and transfers.
+  std::function<void(Instant now, std::int64_t events)> on_progress;
 };
 
 struct RuntimeResult {

@@ -15,7 +15,8 @@ constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",        
 std::string describe(const Op& op) {
   switch (op.kind) {
     case OpKind::kCompute:
-      return "kernel " + std::to_string(op.kernel.value());
+      // Nothing else stops a kernel once it has begun.
+      return fmt::format("kernel {}, which ends beyond the range of time (about 106 days)", op.kernel.value());
     case OpKind::kCollective:
       return fmt::format("{} of {} bytes on communicator {}", to_text(op.collective), op.bytes, op.comm.value());
     case OpKind::kSend:

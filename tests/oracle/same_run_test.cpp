@@ -46,6 +46,9 @@ INSTANTIATE_TEST_SUITE_P(
     Scenarios, WholeStep,
     ::testing::Values(Case{"llama3-8b-fsdp", {"cluster.nodes=4", "cluster.network=roce-8x100"}},
                       Case{"llama3-70b-3d", {"cluster.nodes=8", "job.gradient_accumulation=6", "cluster.network=tcp-2x100"}},
+                      Case{"llama3-70b-3d",
+                           {"cluster.nodes=8", "cluster.network=roce-8x100", "job.gradient_accumulation=8",
+                            "job.virtual_stages=2", "job.strategy=fsdp", "job.tp_overlap=backward"}},
                       Case{"llama3.2-1b-ddp", {}}, Case{"gpt-22b-a100", {}}));
 
 }  // namespace

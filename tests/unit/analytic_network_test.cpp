@@ -28,6 +28,17 @@ std::map<std::uint64_t, std::int64_t> run(NetworkModel& net) {
   return ends;
 }
 
+// 10 ps before the end of time a latency of 250 ps ends beyond it: that never happens.
+TEST(AnalyticNetwork, WhatWouldBeginBeyondTheRangeOfTimeNeverDoes) {
+  const Instant late = at(Instant::never().picos() - 10);
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  net.start(late, {.shares = kLink0, .bytes = 1, .latency = Duration::picos(250), .token = 1});
+  net.settle(late);
+  EXPECT_TRUE(net.next_event().is_never());
+  EXPECT_EQ(net.in_flight(), 1);
+  EXPECT_NE(net.describe_pending().find("beyond the range of time"), std::string::npos) << net.describe_pending();
+}
+
 // Two flows on one link do not notice each other: 100 + 1000 ps and 3000 ps.
 TEST(AnalyticNetwork, HasNoContention) {
   AnalyticNetwork net(std::vector<Rate>{kBytePerPico});

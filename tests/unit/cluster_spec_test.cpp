@@ -153,6 +153,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "400 Gbit/s NICs per node))"},
         BadCluster{"NoTransport", "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: rocee-8x400\n",
                    "c.yaml:4:10: error: network: there is no transport 'rocee' (did you mean roce-8x400?)"},
+        BadCluster{
+            "NoRate", "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-8x400G\n",
+            "c.yaml:4:10: error: network: 'ib-8x400G' does not say how many NICs of which rate (ib-NICSxGBPS, like ib-8x400)"},
         BadCluster{"TooManyNics", "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-99x400\n",
                    "c.yaml:4:10: error: network.nics_per_node: '99' is out of range (1 to 64)"},
         BadCluster{"NoSuchServer", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",

@@ -193,6 +193,25 @@ TEST(FlowNetwork, RefusesToPassAnEventOver) {
   EXPECT_THROW(net.advance(at(1001), out), InternalError);
 }
 
+// The range ends at 2^63 - 1 ps. Started 10 ps before it, a latency of 250 ps ends beyond: that never happens, which is no fault of
+// the network; and what can happen, at the last picosecond but one, does.
+TEST(FlowNetwork, WhatWouldBeginBeyondTheRangeOfTimeNeverDoes) {
+  const Instant late = at(Instant::never().picos() - 10);
+  FlowNetwork net(std::vector<Rate>{kBytePerPico});
+  start(net, late, kLink0, 1, 1, Duration::picos(250));
+  start(net, late, kLink0, 9, 2);
+  net.settle(late);
+  EXPECT_EQ(net.next_event(), at(Instant::never().picos() - 1));
+  std::vector<Completion> out;
+  net.advance(net.next_event(), out);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].token, 2u);
+  net.settle(at(Instant::never().picos() - 1));
+  EXPECT_TRUE(net.next_event().is_never());
+  EXPECT_EQ(net.in_flight(), 1);
+  EXPECT_NE(net.describe_pending().find("beyond the range of time"), std::string::npos) << net.describe_pending();
+}
+
 TEST(FlowNetwork, RefusesUnsettledChangesAndTimeRunningBackwards) {
   FlowNetwork net(std::vector<Rate>{kBytePerPico});
   std::vector<Completion> out;

@@ -160,7 +160,9 @@ TEST_F(Jobs, AProductThatIsNotTheGpuCountSaysWhatWouldBe) {
   job.tp = 8;
   job.pp = 4;
   job.dp = 3;
-  EXPECT_NE(plan_faults(job, 128).find("tp 8 x pp 4 x dp 3 = 96 GPUs, but the cluster has 128 (dp 4 or dp: auto)"),
+  EXPECT_NE(plan_faults(job, 128).find(
+                "tp 8 x pp 4 x dp 3 = 96 GPUs, but the cluster has 128: the job must fill the cluster (dp 4 or "
+                "dp: auto, or fewer nodes)"),
             std::string::npos)
       << plan_faults(job, 128);
   EXPECT_NE(plan_faults(job, 64).find("the job is larger than the cluster"), std::string::npos);

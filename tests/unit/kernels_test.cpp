@@ -61,6 +61,12 @@ TEST(Roofline, AFusedOperationAddsUpItsKernels) {
   EXPECT_EQ(k.time, Duration::micros(1000 + 2000));
 }
 
+// 10^30 bytes at the ideal GPU's memory rate take longer than time lasts: such a kernel fills the whole range.
+TEST(Roofline, AKernelBeyondTheRangeOfTimeFillsIt) {
+  const KernelWork parts[] = {memory_kernel("endless", 1e30)};
+  EXPECT_EQ(fuse("endless", parts, test::ideal_gpu()).time, Instant::never() - Instant());
+}
+
 TEST(Roofline, ConstantsComeFromTheGpu) {
   GpuSpec spec;
   spec.peak.bf16.per_second = 989e12;

@@ -220,6 +220,23 @@ TEST(Runtime, AMissingMemberIsNamed) {
   }
 }
 
+// Two kernels of 5 x 10^18 ps: the second would end at 10^19 ps, and time ends at 2^63 - 1 = 9.22 x 10^18. The run fails with that reason.
+TEST(Runtime, AKernelThatEndsBeyondTheRangeOfTimeIsNamed) {
+  const Box box(1);
+  ScriptProgram p(1);
+  const KernelId k = p.kernel(Duration::picos(5'000'000'000'000'000'000));
+  p.compute(0, k);
+  p.compute(0, k);
+  try {
+    (void)box.flow(p);
+    FAIL() << "a kernel beyond the range of time must not end";
+  } catch (const SimulationError& e) {
+    EXPECT_NE(std::string(e.what()).find("rank 0 stream compute waits for: kernel 0, which ends beyond the range of time"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
 TEST(Runtime, MembersMustAgreeOnTheCollective) {
   const Box box(2);
   ScriptProgram p(2);

@@ -72,10 +72,11 @@ TEST(TrafficTable, NamesTheCellThatIsWrong) {
       "0,1,1,inf,0\n"
       "0,1,1,1e-13,0\n"
       "0,1,1,99999999,0\n"
+      "0,1,1,9223372.036854775807,0\n"
       "0,1,1,0,-2\n"
       "3,3,1,0,0\n"
       "0,1\n");
-  ASSERT_EQ(r.messages.size(), 13u);
+  ASSERT_EQ(r.messages.size(), 14u);
   EXPECT_EQ(r.messages[0], "f.csv:2:3: error: dst: there is no endpoint 8 (the cluster has 8, numbered from 0)");
   EXPECT_EQ(r.messages[1], "f.csv:3:1: error: src: there is no endpoint -1 (the cluster has 8, numbered from 0)");
   EXPECT_EQ(r.messages[2], "f.csv:4:5: error: bytes: -5 bytes: a size cannot be negative");
@@ -86,10 +87,11 @@ TEST(TrafficTable, NamesTheCellThatIsWrong) {
   EXPECT_EQ(r.messages[7].substr(0, 25), "f.csv:9:7: error: start_s");
   EXPECT_EQ(r.messages[8], "f.csv:10:7: error: start_s: '1e-13' is finer than a picosecond (at most 12 decimals)");
   EXPECT_EQ(r.messages[9], "f.csv:11:7: error: start_s: '99999999' is beyond the range of time (about 106 days)");
-  EXPECT_EQ(r.messages[10],
-            "f.csv:12:9: error: path: there is no path -2 (paths count from 0; empty or -1 leaves it to routing)");
-  EXPECT_EQ(r.messages[11], "f.csv:13:3: error: dst: a flow from endpoint 3 to itself (a flow needs two different endpoints)");
-  EXPECT_EQ(r.messages[12].substr(0, 16), "f.csv:14:1: erro");
+  EXPECT_EQ(r.messages[10], "f.csv:12:7: error: start_s: '9223372.036854775807' is beyond the range of time (about 106 days)");
+  EXPECT_EQ(r.messages[11],
+            "f.csv:13:9: error: path: there is no path -2 (paths count from 0; empty or -1 leaves it to routing)");
+  EXPECT_EQ(r.messages[12], "f.csv:14:3: error: dst: a flow from endpoint 3 to itself (a flow needs two different endpoints)");
+  EXPECT_EQ(r.messages[13].substr(0, 16), "f.csv:15:1: erro");
 }
 
 // Row 1 waits for row 2 further down, which waits for row 0: no circle.

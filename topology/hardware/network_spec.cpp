@@ -39,11 +39,22 @@ std::optional<NetworkName> parse_network_name(std::string_view name) {
 
 std::optional<Document> open_network(const Node& node, ReadContext& context, const std::string& path) {
   const std::optional<NetworkName> name = parse_network_name(node.text());
-  if (!name || context.library() == nullptr) return detail::open_reference(node, "network", context, path);
+  if (context.library() == nullptr) return detail::open_reference(node, "network", context, path);
   const std::vector<ConfigEntry> entries = context.library()->entries("network");
   const auto has = [&entries](const std::string& wanted) {
     return std::any_of(entries.begin(), entries.end(), [&](const ConfigEntry& e) { return e.name == wanted; });
   };
+  if (!name) {
+    // A transport with a size that cannot be read; files keep their own errors.
+    const std::string transport = node.text().substr(0, node.text().find('-'));
+    if (transport == node.text() || !has(transport) || node.text().find_first_of("./") != std::string::npos) {
+      return detail::open_reference(node, "network", context, path);
+    }
+    context.diagnostics().error(node.position(), path,
+                                fmt::format("'{}' does not say how many NICs of which rate", node.text()),
+                                fmt::format("{0}-NICSxGBPS, like {0}-8x400", transport));
+    return std::nullopt;
+  }
   if (has(node.text())) return detail::open_reference(node, "network", context, path);
   if (!has(name->preset)) {
     std::vector<std::string> names;

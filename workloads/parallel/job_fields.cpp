@@ -82,7 +82,9 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
 void add_numerics(FieldTable<JobSpec>& t) {
   t.choice("recompute", &JobSpec::recompute,
            {{"none", Recompute::kNone, "all activations are kept"},
-            {"selective", Recompute::kSelective, "the attention core runs again in backward"},
+            {"selective", Recompute::kSelective,
+             "the attention core runs again in backward; with attention: flash its scores are not kept anyway, and nothing is "
+             "saved"},
             {"full", Recompute::kFull, "every layer runs again in backward; only its input is kept"}})
       .doc("what backward computes again to save memory");
   t.choice("attention", &JobSpec::attention,

@@ -132,8 +132,8 @@ class Resolver {
              gpus_ % model_gpus == 0 && gpus_ > 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
                                                   : "a larger cluster, or smaller sizes");
       } else {
-        fail("dp", fmt::format("{}, but the cluster has {}", sizes, gpus_),
-             gpus_ % model_gpus == 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
+        fail("dp", fmt::format("{}, but the cluster has {}: the job must fill the cluster", sizes, gpus_),
+             gpus_ % model_gpus == 0 ? fmt::format("dp {} or dp: auto, or fewer nodes", gpus_ / model_gpus)
                                      : "the product must be the number of GPUs");
       }
       return std::nullopt;
