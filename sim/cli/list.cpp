@@ -107,6 +107,7 @@ int run_list(const VerbContext& context) {
   }
   context.out.flush();
   throw_if_errors(d);
+  if (rows.empty()) context.err << "no " << name << " are found\n";
   return kOk;
 }
 
