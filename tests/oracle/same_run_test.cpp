@@ -62,6 +62,20 @@ TEST_P(WholeStep, DerivesItsRatesAndCostsFromTheStepTime) {
   EXPECT_NEAR(r.cost->effective_usd_per_gpu_hour / price, r.step_time_s / r.ideal_step_time_s, 1e-9);
 }
 
+// Two equal nodes of 8, tp 8: swapping the nodes changes nothing; dealing each tensor-parallel group over both of them sends its collectives
+// through NICs and makes the step longer.
+TEST(Placement, DecidesWhereCollectivesRun) {
+  const auto step = [](const std::string& placement) {
+    std::vector<std::string> set = {"cluster.nodes=2", "job.tp=8", "job.sequence_parallel=true"};
+    if (!placement.empty()) set.push_back("job.placement=" + placement);
+    const Scenario s = test::scenario("llama3-8b-fsdp", set);
+    return run_job(s.spec.cluster, s.plan, {}).step_time_s;
+  };
+  const double packed = step("");
+  EXPECT_EQ(step("[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]"), packed);
+  EXPECT_GT(step("[0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]"), 1.1 * packed);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Scenarios, WholeStep,
     ::testing::Values(Case{"llama3-8b-fsdp", {"cluster.nodes=4", "cluster.network=roce-8x100"}},
