@@ -166,6 +166,13 @@ TEST_P(MaxMin, HoldsTheLargestRatesTimesCoefficients) {
   EXPECT_EQ(s.level(e), 3'515'625'000);
 }
 
+TEST_P(MaxMin, RefusesCapacitiesThatAreNone) {
+  EXPECT_THROW((void)system({-1}), InternalError);
+  EXPECT_THROW((void)system({kNoLevel}), InternalError);
+  MaxMinSolver s = system({10});
+  EXPECT_THROW(s.set_capacity(l(0), -1), InternalError);
+}
+
 TEST_P(MaxMin, RefusesCoefficientsWhoseSumLeavesInt64) {
   MaxMinSolver s = system({10});
   constexpr std::int64_t kHalf = std::int64_t{1} << 62;

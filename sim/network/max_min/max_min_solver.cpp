@@ -15,24 +15,28 @@ constexpr std::int64_t kWorkPerFreshShare = 4;
 // In dense traffic local attempts are tried again after at most this many global fills.
 constexpr std::int64_t kLongestPause = 64;
 
+// The largest int64 means "no level", so no level may reach it.
+std::int64_t checked_capacity(std::int64_t units) {
+  LOCKSTEP_CHECK(units >= 0 && units < kNoLevel, "no link can have a capacity of {} units", units);
+  return units;
+}
+
 }  // namespace
 
 MaxMinSolver::MaxMinSolver(std::span<const Rate> capacities, Strategy strategy, AuditScope audit)
     : state_(capacities.size()), strategy_(strategy), audit_(audit) {
   for (std::size_t l = 0; l < capacities.size(); ++l) {
-    LOCKSTEP_CHECK(capacities[l].units() >= 0, "link {} has a negative capacity", l);
-    state_.link(LinkId::from_index(l)).capacity = capacities[l].units();
+    state_.link(LinkId::from_index(l)).capacity = checked_capacity(capacities[l].units());
   }
 }
 
 LinkId MaxMinSolver::add_private_link(std::int64_t capacity) {
-  LOCKSTEP_CHECK(capacity >= 0, "a rate cap of {} units", capacity);
   if (free_private_links_.empty()) {
     free_private_links_.push_back(state_.table.add_link());
   }
   const LinkId link = free_private_links_.back();
   free_private_links_.pop_back();
-  state_.link(link).capacity = capacity;
+  state_.link(link).capacity = checked_capacity(capacity);
   return link;
 }
 
@@ -62,8 +66,7 @@ void MaxMinSolver::remove(EntityId e) {
 }
 
 void MaxMinSolver::set_capacity(LinkId link, std::int64_t capacity) {
-  LOCKSTEP_CHECK(capacity >= 0, "link {} cannot have capacity {}", link.value(), capacity);
-  state_.link(link).capacity = capacity;
+  state_.link(link).capacity = checked_capacity(capacity);
   state_.touch(link);
   state_.reloaded.push_back(link);
 }
