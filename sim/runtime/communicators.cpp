@@ -28,8 +28,8 @@ void Communicators::build(CommId id, Communicator& comm) const {
   endpoints.reserve(comm.members.size());
   for (const Rank r : comm.members) endpoints.push_back(placement_[r.index()]);
   comm.shape = shape_ring(*router_, endpoints, id.value());
-  comm.closed_rate = undisturbed_rate(router_->network(), comm.shape.closed, router_->weight());
-  comm.open_rate = undisturbed_rate(router_->network(), comm.shape.open, router_->weight());
+  comm.closed_rate = undisturbed_rate(router_->network(), comm.shape.closed, comm.shape.weight);
+  comm.open_rate = undisturbed_rate(router_->network(), comm.shape.open, comm.shape.weight);
   comm.tuning = static_cast<std::size_t>(std::clamp(comm.shape.nodes, 1, 3) - 1);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "topology/routing/router.h"
+#include "workloads/collectives/ring.h"
 #include "workloads/program.h"
 
 namespace lockstep {
@@ -50,6 +51,7 @@ class Mailbox {
       c.is_local = router_->network().node_of(a) == router_->network().node_of(b);
       router_->add({.from = a, .to = b}, key, c.route);
       Router::finish(c.route);
+      make_whole_sharer(c.route);
     }
     return it->second;
   }

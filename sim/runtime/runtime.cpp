@@ -266,7 +266,7 @@ class Runtime final : private OpSink {
     const LoweredCollective c = communicators_.lower(comm, op);
     for (const Rank m : comm.members) add_in_flight(m.value(), s, +1, true);
     in_.network.start(now_, {.shares = c.route->shares,
-                             .weight = in_.router.weight(),
+                             .weight = comm.shape.weight,
                              .bytes = c.bytes,
                              .latency = c.latency,
                              .rate_cap = c.rate_cap,
@@ -294,7 +294,7 @@ class Runtime final : private OpSink {
     add_in_flight(op.peer.value(), s, +1, false);
     in_.network.start(now_,
                       {.shares = channel.route.shares,
-                       .weight = in_.router.weight(),
+                       .weight = in_.router.weight() * kSharerWeight,
                        .bytes = op.bytes,
                        .latency = send_latency(communicators_.single_node_tuning(), channel.is_local, channel.route.latency),
                        .token = new_transfer({.kind = ActiveTransfer::Kind::kMessage, .channel = index})});

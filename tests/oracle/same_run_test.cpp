@@ -4,6 +4,7 @@
 
 #include "sim/experiment/job_run.h"
 #include "tests/support/shipped.h"
+#include "workloads/model/flops.h"
 
 namespace lockstep {
 namespace {
@@ -40,6 +41,39 @@ TEST_P(WholeStep, KeepsItsBooks) {
   EXPECT_LE(alone.step_time_s, flow.step_time_s);
   EXPECT_LE(flow.ideal_step_time_s, alone.step_time_s);
   for (const LinkReport& link : flow.links) EXPECT_LE(link.utilization, 1 + 1e-9) << link.name;
+}
+
+// What follows from the step time t on n GPUs: mfu = model FLOPs / (n t peak), hfu counts recompute in the same way, a step costs n t price,
+// and money buys t_ideal / t of what it would on the ideal network.
+TEST_P(WholeStep, DerivesItsRatesAndCostsFromTheStepTime) {
+  const Scenario s = test::scenario(GetParam().scenario, GetParam().assignments);
+  const RunResult r = run_job(s.spec.cluster, s.plan, {});
+  const StepFlops flops = step_flops(s.plan);
+  const double gpus = static_cast<double>(r.gpus);
+  const double peak = r.peak_tflops * 1e12;
+  EXPECT_NEAR(r.mfu.value() * gpus * r.step_time_s * peak, flops.model, 1e-9 * flops.model);
+  EXPECT_NEAR(r.hfu.value() * gpus * r.step_time_s * peak, flops.hardware, 1e-9 * flops.hardware);
+  EXPECT_NEAR(r.tokens_per_s.value() * r.step_time_s, static_cast<double>(s.plan.global_batch * s.plan.job.seq_len), 1e-3);
+  ASSERT_TRUE(r.cost.has_value());
+  const double price = s.spec.cluster.price_per_gpu_hour->usd;
+  EXPECT_NEAR(r.cost->usd_per_step, gpus * price * r.step_time_s / 3600, 1e-9 * r.cost->usd_per_step);
+  EXPECT_NEAR(r.cost->usd_per_million_tokens.value() * static_cast<double>(s.plan.global_batch * s.plan.job.seq_len) / 1e6,
+              r.cost->usd_per_step, 1e-9 * r.cost->usd_per_step);
+  EXPECT_NEAR(r.cost->effective_usd_per_gpu_hour / price, r.step_time_s / r.ideal_step_time_s, 1e-9);
+}
+
+// Two equal nodes of 8, tp 8: swapping the nodes changes nothing; dealing each tensor-parallel group over both of them sends its collectives
+// through NICs and makes the step longer.
+TEST(Placement, DecidesWhereCollectivesRun) {
+  const auto step = [](const std::string& placement) {
+    std::vector<std::string> set = {"cluster.nodes=2", "job.tp=8", "job.sequence_parallel=true"};
+    if (!placement.empty()) set.push_back("job.placement=" + placement);
+    const Scenario s = test::scenario("llama3-8b-fsdp", set);
+    return run_job(s.spec.cluster, s.plan, {}).step_time_s;
+  };
+  const double packed = step("");
+  EXPECT_EQ(step("[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]"), packed);
+  EXPECT_GT(step("[0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]"), 1.1 * packed);
 }
 
 INSTANTIATE_TEST_SUITE_P(

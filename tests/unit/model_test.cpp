@@ -6,6 +6,7 @@
 #include "workloads/model/flops.h"
 #include "workloads/model/memory.h"
 #include "workloads/parallel/stage.h"
+#include "workloads/schedule/pipeline_order.h"
 
 namespace lockstep {
 namespace {
@@ -152,6 +153,30 @@ TEST(Memory, LaterStagesHoldFewerMicroBatches) {
   EXPECT_EQ(stage_memory(plan, 2).activations, 2 * 2 * layer_activation_bytes(plan));
   job.gradient_accumulation = 2;
   EXPECT_EQ(stage_memory(plan_of(job, 4), 1).activations, 2 * 2 * layer_activation_bytes(plan));
+}
+
+// The embedding keeps 8 bytes (the token's id) and h bytes (the dropout mask) per token of every micro-batch whose first chunk waits for
+// its backward. How many that are is counted here on the schedule itself, pass by pass.
+TEST(Memory, TheEmbeddingIsHeldForEveryMicroBatchUnderWayInTheFirstChunk) {
+  for (const auto& [chunks, micro_batches] : {std::pair{1, 3}, {1, 4}, {1, 16}, {2, 4}, {2, 8}, {2, 16}, {3, 4}, {3, 12}}) {
+    JobSpec job;
+    job.model = test::gpt(24, 256, 8);
+    job.seq_len = 128;
+    job.pp = 4;
+    job.virtual_stages = chunks;
+    job.gradient_accumulation = micro_batches;
+    const TrainingPlan plan = plan_of(job, 4);
+    const PipelineShape shape{.stages = 4, .micro_batches = micro_batches, .chunks = chunks};
+    std::int64_t held = 0;
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < action_count(shape); ++i) {
+      const PipelineAction a = pipeline_action(shape, 0, i);
+      if (a.chunk == 0) held += a.is_forward ? 1 : -1;
+      most = std::max(most, held);
+    }
+    const std::int64_t layers = peak_in_flight(shape, 0) * plan.chunk_layers(0) * layer_activation_bytes(plan);
+    EXPECT_EQ(stage_memory(plan, 0).activations - layers, most * 128 * (8 + 256)) << chunks << " chunks, " << micro_batches;
+  }
 }
 
 // 18 bytes per weight with 32-bit gradients, 16 with 16-bit; sharded over 16 ranks a sixteenth.

@@ -44,8 +44,8 @@ TEST(Ring, UsesEveryNvlinkPortOnceInOneNode) {
   const RingShape shape = shape_ring(router, first(8), 0);
   EXPECT_EQ(shape.channels, 1);
   EXPECT_EQ(shape.closed.shares.size(), 16u);
-  for (const LinkShare& s : shape.closed.shares) EXPECT_EQ(s.coefficient, router.weight());
-  EXPECT_EQ(load(net, shape.open)[LinkTier::kNvlink], 14 * router.weight());  // the chain lacks the last edge
+  for (const LinkShare& s : shape.closed.shares) EXPECT_EQ(s.coefficient, shape.weight);
+  EXPECT_EQ(load(net, shape.open)[LinkTier::kNvlink], 14 * shape.weight);  // the chain lacks the last edge
 }
 
 // 2 nodes x 8 GPUs x 8 NICs: 8 channels, each enters and leaves every node once over its own NIC. Inside a node a channel has 7 edges;
@@ -58,13 +58,13 @@ TEST(Ring, RunsOverAllNicsOfANode) {
   for (const LinkShare& s : shape.closed.shares) {
     const LinkTier tier = net.link(s.link).tier;
     if (tier == LinkTier::kNvlink) {
-      EXPECT_EQ(s.coefficient, 7);
+      EXPECT_EQ(s.coefficient, 7 * shape.weight);
     }
     if (tier == LinkTier::kHost) {
-      EXPECT_EQ(s.coefficient, 1);
+      EXPECT_EQ(s.coefficient, shape.weight);
     }
   }
-  EXPECT_EQ(load(net, shape.closed)[LinkTier::kHost], 2 * 2 * 8);
+  EXPECT_EQ(load(net, shape.closed)[LinkTier::kHost], 2 * 2 * 8 * shape.weight);
 }
 
 // One NIC per node carries every channel there is: one.
@@ -86,13 +86,21 @@ TEST(Ring, HasOneChannelPerNicOfItsMembers) {
   EXPECT_EQ(shape_ring(Router(net, RoutingPolicy::kStatic, 0), pairs, 0).channels, 2);
 }
 
+// However many channels a ring has, the weights of its members over all channels sum to one sharer's: 240 = 8 x 30 = 1 x 240.
+TEST(Ring, ChannelsShareOneWeight) {
+  const Network net = dgx(2, 8);
+  const Router router(net, RoutingPolicy::kStatic, 0);
+  EXPECT_EQ(shape_ring(router, first(16), 0).weight, kSharerWeight / 8);
+  EXPECT_EQ(shape_ring(router, first(8), 0).weight, kSharerWeight);
+}
+
 // Bytes per edge for n = 8, one channel: all_reduce 2 x 7/8 S, all_gather 7/8 S, broadcast S. 8 members, 7 on the chain.
 TEST(Ring, CarriesTheBytesOfItsCollective) {
   const Network net = dgx(1, 8);
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(8), 0);
   const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
-  const Rate line = undisturbed_rate(net, shape.closed, router.weight());
+  const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, kGiB, line).bytes, 2 * kGiB / 8 * 7);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllGather, kGiB, line).bytes, kGiB / 8 * 7);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kReduceScatter, kGiB, line).members, 8);
@@ -111,7 +119,9 @@ TEST(Ring, DrainCapsSmallRingsMost) {
   const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
   const auto cap = [&](std::size_t n, CollectiveKind kind) {
     const RingShape shape = shape_ring(router, first(n), 0);
-    return lower_ring(shape, tuning, kind, 16 * kGiB, undisturbed_rate(net, shape.closed, 1)).rate_cap.bytes_per_second() / 1e9;
+    return lower_ring(shape, tuning, kind, 16 * kGiB, undisturbed_rate(net, shape.closed, shape.weight))
+               .rate_cap.bytes_per_second() /
+           1e9;
   };
   EXPECT_NEAR(cap(2, CollectiveKind::kAllReduce), 200, 1e-3);
   EXPECT_NEAR(cap(8, CollectiveKind::kAllReduce), 232, 1e-3);
@@ -125,7 +135,7 @@ TEST(Ring, LatencyFollowsTheTable) {
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(16), 0);
   const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 2);
-  const Rate line = undisturbed_rate(net, shape.closed, router.weight());
+  const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   const Protocol simple = Protocol::kSimple;
   const LoweredCollective c = lower_ring(shape, tuning, CollectiveKind::kAllReduce, 0, line, &simple);
   EXPECT_EQ(c.latency, Duration::nanos(8400 + 28 * 3400 + 2 * (14000 + 1000)));
@@ -137,7 +147,7 @@ TEST(Ring, ChoosesTheProtocolByTime) {
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(8), 0);
   const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
-  const Rate line = undisturbed_rate(net, shape.closed, router.weight());
+  const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, 8, line).protocol, Protocol::kLl);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, kGiB, line).protocol, Protocol::kSimple);
 }

@@ -260,6 +260,25 @@ TEST(TrainingProgram, GathersRunAtMostPrefetchUnitsAhead) {
 }
 
 // Stage i sends m activations of b s h x 2 bytes (by tp with sequence parallelism) and as many gradients back.
+// The optimizer reads gradients: it starts when the last of them has been reduced. A reduction takes 1 s here, far longer than all kernels,
+// and they queue on one stream: the end of the last one plus the optimizer's own time is the end of the step.
+TEST(TrainingProgram, TheOptimizerWaitsForTheLastGradient) {
+  for (const Strategy strategy : {Strategy::kDdp, Strategy::kFsdp}) {
+    JobSpec job = job_of(test::tiny(4));
+    job.strategy = strategy;
+    const TrainingProgram program(plan_of(job, 2), ideal_gpu());
+    ProgramInterpreter run(program, [](const Op& op) {
+      const bool is_reduction = op.collective == CollectiveKind::kAllReduce || op.collective == CollectiveKind::kReduceScatter;
+      return is_reduction ? kPicosPerSecond : std::int64_t{0};
+    });
+    EXPECT_TRUE(run.run());
+    const std::size_t reduces = run.ops(Rank(0), Stream::kDpReduce).size();
+    ASSERT_GT(reduces, 0u);
+    EXPECT_EQ(run.end_time(),
+              run.end_of(Rank(0), Stream::kDpReduce, reduces - 1) + program.kernels()[optimizer_kernel_id(0)].time.picos());
+  }
+}
+
 TEST(TrainingProgram, PipelineSendsEveryMicroBatchBothWays) {
   JobSpec job = job_of(test::tiny(4));
   job.pp = 4;

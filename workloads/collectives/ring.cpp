@@ -87,7 +87,13 @@ class ChannelWalk {
   std::size_t channel_;
 };
 
+void scale(Route& route, std::int64_t factor) {
+  for (LinkShare& s : route.shares) s.coefficient = checked_mul(s.coefficient, factor);
+}
+
 }  // namespace
+
+void make_whole_sharer(Route& route) { scale(route, kSharerWeight); }
 
 RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels) {
   LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
@@ -124,6 +130,10 @@ RingShape shape_ring(const Router& router, std::span<const EndpointId> members, 
   shape.closed.shares.insert(shape.closed.shares.end(), wrap.shares.begin(), wrap.shares.end());
   Router::finish(shape.open);
   Router::finish(shape.closed);
+  const std::int64_t factor = std::max<std::int64_t>(1, kSharerWeight / shape.channels);
+  scale(shape.open, factor);
+  scale(shape.closed, factor);
+  shape.weight = checked_mul(router.weight(), factor);
   return shape;
 }
 

@@ -27,11 +27,19 @@ std::int64_t attention_core_bytes(const TrainingPlan& plan) {
   return checked_mul(checked_mul(head_tokens, plan.job.seq_len), bytes_per_score);
 }
 
+// Micro-batches whose pass through the first chunk of the first stage still waits for its backward. Interleaved, passes run in groups of
+// `stages`; the first chunk of the group after next begins only when that of this group is being freed.
+std::int64_t embeddings_in_flight(const PipelineShape& shape) {
+  const std::int64_t passes = peak_in_flight(shape, 0);
+  return std::min({passes, shape.micro_batches, shape.chunks == 1 ? passes : 2 * shape.stages});
+}
+
 // Embedding (dropout mask, token ids) per micro-batch in flight, and the head's norm, input and 32-bit logits.
-std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, std::int64_t in_flight) {
+std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const PipelineShape& shape) {
   std::int64_t bytes = 0;
   if (plan.is_first(stage)) {
     constexpr std::int64_t token_id = 8;
+    const std::int64_t in_flight = embeddings_in_flight(shape);
     bytes += in_flight * token_id * plan.micro_batch_tokens();
     if (plan.job.model.has_dropout) bytes += in_flight * hidden_values(plan);
   }
@@ -46,7 +54,7 @@ std::int64_t activations(const TrainingPlan& plan, std::int64_t stage) {
   const PipelineShape shape{.stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.job.virtual_stages};
   const std::int64_t chunks = peak_in_flight(shape, stage);
   const std::int64_t layers = checked_mul(chunks, plan.chunk_layers(stage));
-  const std::int64_t ends = end_activations(plan, stage, std::min(chunks, plan.micro_batches));
+  const std::int64_t ends = end_activations(plan, stage, shape);
   if (plan.job.recompute != Recompute::kFull) return checked_mul(layers, layer_activation_bytes(plan)) + ends;
   // The input of every layer, and everything of the one layer that runs again.
   return checked_mul(layers, kActivation * hidden_values(plan)) + layer_activation_bytes(plan) + ends;
