@@ -2,13 +2,12 @@
 #include "sim/experiment/job_run.h"
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <vector>
 
+#include "sim/engine/process_usage.h"
 #include "sim/network/ideal_network.h"
 #include "sim/runtime/runtime.h"
 #include "workloads/model/fit.h"
@@ -20,22 +19,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kBusiestLinks = 20;
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-std::int64_t peak_rss_bytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
 
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
@@ -110,7 +93,7 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
 
 RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const Stopwatch stopwatch;
+  const double begin = monotonic_seconds();
   const PreparedCluster prepared(cluster, options.seed);
   const GpuPerformance gpu = performance_of(cluster.server->gpu);
   const TrainingProgram program(plan, gpu);
@@ -154,7 +137,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   add_rates(plan, cluster, r);
   add_memory(plan, cluster.server->gpu, r);
   r.bottleneck = bottleneck_sentence(r);
-  r.measured = {.wall_s = stopwatch.seconds(), .peak_rss_bytes = peak_rss_bytes()};
+  r.measured = {.wall_s = monotonic_seconds() - begin, .peak_rss_bytes = peak_resident_bytes()};
   return r;
 }
 
