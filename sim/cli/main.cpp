@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,10 +16,21 @@ namespace {
 
 extern "C" void exit_interrupted(int) { ::_exit(lockstep::cli::kInterrupted); }
 
+// Arrays that grow by doubling stay on the heap, where realloc() extends them in place, and freed memory is kept: a simulation grows, then
+// ends. Saves an eighth of the solver's time on 16,384 flows in page faults (scripts/bench/flow).
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   namespace cli = lockstep::cli;
+  keep_memory();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not a death
   if (std::signal(SIGINT, exit_interrupted) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
   const char* no_color = std::getenv("NO_COLOR");
