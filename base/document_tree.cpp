@@ -88,12 +88,12 @@ std::uint32_t TreeBuilder::null(Mark mark) {
 }
 
 std::uint32_t TreeBuilder::copy_of(std::uint32_t element, Mark mark) {
-  const std::uint32_t placeholder = null(mark);
-  const std::uint32_t copy = copy_tree(*tree_, element, {*tree_, tree_->elements[placeholder].parent, Element::kNone, depth()});
-  // The copy takes the place of the placeholder, which stays unused: a few bytes instead of a second way to append.
+  const std::uint32_t hollow = null(mark);
+  const std::uint32_t copy = copy_tree(*tree_, element, {*tree_, tree_->elements[hollow].parent, Element::kNone, depth()});
+  // The copy takes the place of the hollow, which stays unused: a few bytes instead of a second way to append.
   Element& made = tree_->elements[copy];
-  made.key = tree_->elements[placeholder].key;
-  made.key_mark = tree_->elements[placeholder].key_mark;
+  made.key = tree_->elements[hollow].key;
+  made.key_mark = tree_->elements[hollow].key_mark;
   if (made.parent != Element::kNone) tree_->elements[made.parent].children.back() = copy;
   return copy;
 }
