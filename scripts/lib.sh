@@ -38,12 +38,12 @@ enter_sandbox() {
   fi
   sandbox=$(mktemp -d)
   trap 'rm -rf "$sandbox"' EXIT
-  mkdir "$sandbox/bin" "$sandbox/work" "$sandbox/work/tests"
+  mkdir "$sandbox/bin" "$sandbox/tree" "$sandbox/tree/tests"
   ln -s "$lockstep" "$sandbox/bin/lockstep"
-  ln -s "$root/configs" "$root/scripts" "$sandbox/work/"
-  ln -s "$root/tests/data" "$sandbox/work/tests/data"
+  ln -s "$root/configs" "$root/scripts" "$sandbox/tree/"
+  ln -s "$root/tests/data" "$sandbox/tree/tests/data"
   export PATH="$sandbox/bin:$PATH" LOCKSTEP="$sandbox/bin/lockstep" HOME="$sandbox"
-  cd "$sandbox/work" || exit 2
+  cd "$sandbox/tree" || exit 2
 }
 
 # matches EXPECTED ACTUAL: whether a text is as expected. `...` in a line stands for any characters, alone on a line for any lines.
