@@ -107,7 +107,6 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
                         .tunings = prepared.tunings,
                         .comm_slowdown = gpu.comm_slowdown,
                         .tie_seed = options.tie_seed,
-                        .interrupted = options.interrupted,
                         .on_progress = on_progress});
   };
   // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when run_on throws.

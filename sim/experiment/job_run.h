@@ -3,7 +3,6 @@
 // (infinite bandwidth, zero latency) to say what the network costs.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,11 +18,10 @@ struct RunOptions {
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> tie_seed;  // shuffles simultaneous events
   bool compares_with_ideal = true;        // off: effective GPUs and price stay those of this run
-  const std::atomic<bool>* interrupted = nullptr;
   std::function<void(Instant now, std::int64_t events)> on_progress = {};  // of the run itself, not of the ideal one
 };
 
-// PRE: the plan was resolved for cluster.gpus(). Throws SimulationError, Interrupted.
+// PRE: the plan was resolved for cluster.gpus(). Throws SimulationError.
 [[nodiscard]] RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options);
 
 }  // namespace lockstep

@@ -66,7 +66,7 @@ class Runtime final : private OpSink {
     const Instant next = std::min(events_.next_time(), in_.network.next_event());
     if (next.is_never()) return false;
     LOCKSTEP_CHECK(next >= now_, "time runs backwards: {} after {} ps", next.picos(), now_.picos());
-    if ((++steps_ & 1023u) == 0) report();
+    if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(now_, result_.events);
     now_ = next;
     completions_.clear();
     in_.network.advance(now_, completions_);
@@ -81,11 +81,6 @@ class Runtime final : private OpSink {
     }
     in_.network.settle(now_);
     return true;
-  }
-
-  void report() {
-    if (in_.interrupted != nullptr && in_.interrupted->load()) throw Interrupted();
-    if (in_.on_progress) in_.on_progress(now_, result_.events);
   }
 
   void drain() {

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,7 +33,6 @@ struct RuntimeInput {
   std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
   double comm_slowdown = 0;                 // 0.18: a kernel takes 18 % longer while a collective is in flight
   std::optional<std::uint64_t> tie_seed;    // shuffles simultaneous kernel ends, completions and streams that can go on
-  const std::atomic<bool>* interrupted = nullptr;
   // Told now and then how far the run is: simulated time and completed operations and transfers.
   std::function<void(Instant now, std::int64_t events)> on_progress;
 };
@@ -47,12 +45,6 @@ struct RuntimeResult {
   std::int64_t collectives = 0;
   std::int64_t messages = 0;
   std::int64_t delivered_bytes = 0;
-};
-
-// Thrown when `interrupted` became true.
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted() : std::runtime_error("interrupted") {}
 };
 
 [[nodiscard]] RuntimeResult run_program(const RuntimeInput& input);
