@@ -5,28 +5,15 @@
 
 #include <map>
 
+#include "tests/support/network_fixtures.h"
+
 namespace lockstep {
 namespace {
 
-const Rate kBytePerPico = Rate::units(65'536'000'000'000'000);
-const std::vector<LinkShare> kLink0 = {{LinkId(0), 1}};
-
-Instant at(std::int64_t ps) { return Instant::picos(ps); }
-
-std::map<std::uint64_t, std::int64_t> run(NetworkModel& net) {
-  std::map<std::uint64_t, std::int64_t> ends;
-  std::vector<Completion> out;
-  Instant now;
-  while (!net.next_event().is_never()) {
-    now = net.next_event();
-    out.clear();
-    net.advance(now, out);
-    for (const Completion& c : out) ends[c.token] = now.picos();
-    net.settle(now);
-  }
-  net.finish(now);
-  return ends;
-}
+using test::at;
+using test::kBytePerPico;
+using test::kLink0;
+using test::run;
 
 // 10 ps before the end of time a latency of 250 ps ends beyond it: that never happens.
 TEST(AnalyticNetwork, WhatWouldBeginBeyondTheRangeOfTimeNeverDoes) {

@@ -6,31 +6,18 @@
 
 #include <map>
 
+#include "tests/support/network_fixtures.h"
+
 namespace lockstep {
 namespace {
 
-const Rate kBytePerPico = Rate::units(65'536'000'000'000'000);
-const std::vector<LinkShare> kLink0 = {{LinkId(0), 1}};
+using test::at;
+using test::kBytePerPico;
+using test::kLink0;
+using test::run;
+
 const std::vector<LinkShare> kLink1 = {{LinkId(1), 1}};
 const std::vector<LinkShare> kBoth = {{LinkId(0), 1}, {LinkId(1), 1}};
-
-Instant at(std::int64_t ps) { return Instant::picos(ps); }
-
-// Runs until nothing happens any more; ends by token.
-std::map<std::uint64_t, std::int64_t> run(NetworkModel& net) {
-  std::map<std::uint64_t, std::int64_t> ends;
-  std::vector<Completion> out;
-  Instant now;
-  while (!net.next_event().is_never()) {
-    now = net.next_event();
-    out.clear();
-    net.advance(now, out);
-    for (const Completion& c : out) ends[c.token] = now.picos();
-    net.settle(now);
-  }
-  net.finish(now);
-  return ends;
-}
 
 void start(NetworkModel& net, Instant now, const std::vector<LinkShare>& shares, std::int64_t bytes, std::uint64_t token,
            Duration latency = {}) {
