@@ -8,6 +8,8 @@
 // The n-th send from rank a to rank b meets the n-th receive of b from a on the opposite stream (kPpSendNext and kPpRecvPrev,
 // kPpSendPrev and kPpRecvNext). A send is buffered: it starts when it is posted, and the receive completes when it has arrived.
 //
+// Symmetry: role() and ports() say which ranks do the same, without running anything (sim/symmetry).
+//
 // Expansion: expand() is called when the compute stream of the rank has run dry. A slot must therefore hold every operation that
 // can start before the next slot's compute does, and an operation that must not start yet must wait for the stream it depends on.
 #pragma once
@@ -90,6 +92,15 @@ struct ProgramCursor {
   std::int64_t scratch[10] = {};  // generator's own
 };
 
+// What a rank has to do with others: a communicator it belongs to, or a rank it sends to or receives from.
+struct Port {
+  enum class Kind : std::uint8_t { kCommunicator, kSend, kReceive };
+  Kind kind = Kind::kCommunicator;
+  Stream stream = Stream::kCompute;  // kSend and kReceive: of the operations of this rank
+  CommId comm;                       // kCommunicator
+  Rank peer;                         // kSend, kReceive
+};
+
 class Program {
  public:
   virtual ~Program() = default;
@@ -101,6 +112,12 @@ class Program {
   // Members in rank order of the communicator; the ring order over the network is chosen by the collectives.
   virtual void members(CommId comm, std::vector<Rank>& out) const = 0;
   [[nodiscard]] virtual std::uint32_t communicator_count() const = 0;
+  // Bit (1 << kind) for every CollectiveKind that runs on the communicator.
+  [[nodiscard]] virtual std::uint32_t collective_kinds(CommId comm) const = 0;
+  // Ranks of equal role push equal operations, up to the communicators and peers in them, which are the same by position in ports().
+  [[nodiscard]] virtual std::uint32_t role(Rank rank) const = 0;
+  // Everything the operations of `rank` name, each once.
+  virtual void ports(Rank rank, std::vector<Port>& out) const = 0;
 };
 
 }  // namespace lockstep

@@ -57,6 +57,7 @@ int run(const VerbContext& context) {
   Progress progress;
   const RunOptions options{.network = network_kind(arguments.text("network")),
                            .seed = seed_of(arguments),
+                           .uses_symmetry = !arguments.has("no-symmetry"),
                            .on_progress = [&](Instant now, std::int64_t events) { progress.show(now, events); }};
   RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
   progress.clear();
@@ -87,6 +88,8 @@ Verb run_verb() {
                   network_model_option(),
                   format_option({"table", "json", "csv", "md"}),
                   seed_option(),
+                  {.name = "no-symmetry",
+                   .doc = "simulate every rank and link for itself; the results are the same, and take longer"},
                   {.name = "require-fit", .doc = "exit 3 when the plan does not fit in GPU memory"},
                   {.name = "show-config", .doc = "print the resolved configuration with the origin of each value, and stop"},
                   set_option()},

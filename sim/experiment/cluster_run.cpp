@@ -44,11 +44,15 @@ NetworkKind network_kind(std::string_view name) {
 }
 
 std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network) {
+  return make_network_model(kind, link_capacities(network));
+}
+
+std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, std::span<const Rate> link_capacities) {
   switch (kind) {
     case NetworkKind::kAnalytic:
-      return std::make_unique<AnalyticNetwork>(link_capacities(network));
+      return std::make_unique<AnalyticNetwork>(link_capacities);
     case NetworkKind::kFlow:
-      return std::make_unique<FlowNetwork>(link_capacities(network));
+      return std::make_unique<FlowNetwork>(link_capacities);
     case NetworkKind::kIdeal:
       break;
   }

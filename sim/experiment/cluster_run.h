@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "sim/network/network_model.h"
@@ -30,5 +31,7 @@ enum class NetworkKind : std::uint8_t { kAnalytic, kFlow, kIdeal };
 // "analytic", "flow"; throws UserError otherwise.
 [[nodiscard]] NetworkKind network_kind(std::string_view name);
 [[nodiscard]] std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network);
+// The same on links of which only the capacities matter.
+[[nodiscard]] std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, std::span<const Rate> link_capacities);
 
 }  // namespace lockstep

@@ -40,15 +40,14 @@ CollectiveRow row_of(const CollectiveRequest& request, std::int64_t size, Instan
 std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Router& router,
                                     const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
   const RingShape shape = shape_ring(router, request.members, 0, request.channels.value_or(0));
-  const bool is_chain = request.kind == CollectiveKind::kBroadcast || request.kind == CollectiveKind::kReduce;
-  const Rate line = undisturbed_rate(router.network(), is_chain ? shape.open : shape.closed, shape.weight);
+  const Rate line = undisturbed_rate(router.network(), is_chain(request.kind) ? shape.open : shape.closed, shape.weight);
   const CollectiveTuning& tuning = tunings[static_cast<std::size_t>(std::clamp(shape.nodes, 1, 3) - 1)];
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
     const LoweredCollective c =
         lower_ring(shape, tuning, request.kind, size, line, request.protocol ? &*request.protocol : nullptr);
     const std::unique_ptr<NetworkModel> network = make_network();
-    network->start(Instant(), {.shares = c.route->shares,
+    network->start(Instant(), {.shares = (c.is_open ? shape.open : shape.closed).shares,
                                .weight = shape.weight,
                                .bytes = c.bytes,
                                .latency = c.latency,

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <future>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "sim/engine/process_usage.h"
 #include "sim/network/ideal_network.h"
 #include "sim/runtime/runtime.h"
+#include "sim/symmetry/reduced_job.h"
 #include "workloads/model/fit.h"
 #include "workloads/model/flops.h"
 #include "workloads/model/memory.h"
@@ -20,6 +23,18 @@ namespace {
 
 constexpr std::size_t kBusiestLinks = 20;
 
+SymmetryReport symmetry_report(const PlacedJob& job, const Partition& p, bool is_used) {
+  const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return {.is_used = is_used,
+          .rank_classes = count(p.ranks.count()),
+          .activity_classes = count(p.activities.count()),
+          .activities = count(job.activity_count()),
+          .link_classes = count(p.links.count()),
+          .links = std::accumulate(p.links.size.begin(), p.links.size.end(), std::int64_t{0}),
+          .rank_classes_by_plan = count(p.rank_classes_by_plan),
+          .rank_classes_with_slowdowns = count(p.rank_classes_with_slowdowns)};
+}
+
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
@@ -27,16 +42,19 @@ std::string plan_text(const TrainingPlan& plan) {
                      plan.job.micro_batch);
 }
 
-std::vector<LinkReport> busiest_links(const Network& network, const NetworkModel& model, Duration step) {
+// `class_of`: by link of the network, the link of the model that stands for it.
+std::vector<LinkReport> busiest_links(const Network& network, std::span<const std::uint32_t> class_of,
+                                      const NetworkModel& model, Duration step) {
   struct Busy {
     LinkId link;
     LinkUsage usage;
   };
   std::vector<Busy> all;
   for (std::size_t i = 0; i < network.links().size(); ++i) {
-    const LinkId id = LinkId::from_index(i);
-    const LinkUsage usage = model.usage(id, Instant() + step);
-    if (usage.bytes > 0) all.push_back({id, usage});
+    const std::uint32_t c = class_of[i];
+    if (c == Classes::kNone) continue;
+    const LinkUsage usage = model.usage(LinkId(c), Instant() + step);
+    if (usage.bytes > 0) all.push_back({LinkId::from_index(i), usage});
   }
   const auto count = static_cast<std::ptrdiff_t>(std::min(kBusiestLinks, all.size()));
   std::partial_sort(all.begin(), all.begin() + count, all.end(), [](const Busy& a, const Busy& b) {
@@ -97,14 +115,18 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   const PreparedCluster prepared(cluster, options.seed);
   const GpuPerformance gpu = performance_of(cluster.server->gpu);
   const TrainingProgram program(plan, gpu);
-  const std::vector<EndpointId> placement = place_ranks(plan);
+  const PlacedJob placed = place_job(program, place_ranks(plan), prepared.router);
+  const Partition partition =
+      options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed);
+  const ReducedJob job(placed, partition);
 
   const auto run_on = [&](NetworkModel& model, const auto& on_progress) {
     return run_program({.program = program,
-                        .placement = placement,
-                        .router = prepared.router,
+                        .job = job,
                         .network = model,
+                        .message_weight = prepared.router.weight() * kSharerWeight,
                         .tunings = prepared.tunings,
+                        .link_name = [&](LinkId link) { return prepared.network.name(job.representative(link)); },
                         .comm_slowdown = gpu.comm_slowdown,
                         .tie_seed = options.tie_seed,
                         .on_progress = on_progress});
@@ -117,7 +139,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
       return run_on(ideal, nullptr).step_time.seconds();
     });
   }
-  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, prepared.network);
+  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, job.link_capacities());
   const RuntimeResult run = run_on(*model, options.on_progress);
 
   RunResult r;
@@ -130,7 +152,8 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
-  r.links = busiest_links(prepared.network, *model, run.step_time);
+  r.links = busiest_links(prepared.network, partition.links.class_of, *model, run.step_time);
+  r.symmetry = symmetry_report(placed, partition, options.uses_symmetry);
   r.events = run.events;
   r.fingerprint = run.fingerprint;
   add_rates(plan, cluster, r);

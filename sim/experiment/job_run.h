@@ -9,6 +9,7 @@
 
 #include "sim/experiment/cluster_run.h"
 #include "sim/report/run_result.h"
+#include "sim/symmetry/partition.h"
 #include "workloads/parallel/plan.h"
 
 namespace lockstep {
@@ -17,7 +18,9 @@ struct RunOptions {
   NetworkKind network = NetworkKind::kFlow;
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> tie_seed;  // shuffles simultaneous events
-  bool compares_with_ideal = true;        // off: effective GPUs and price stay those of this run
+  bool uses_symmetry = true;              // off: every rank, link and transfer for itself
+  SymmetryFault symmetry_fault = SymmetryFault::kNone;
+  bool compares_with_ideal = true;  // off: effective GPUs and price stay those of this run
   std::function<void(Instant now, std::int64_t events)> on_progress = {};  // of the run itself, not of the ideal one
 };
 

@@ -39,7 +39,9 @@ void AnalyticNetwork::start(Instant now, const TransferSpec& spec) {
 
 std::int64_t AnalyticNetwork::level_alone(const TransferSpec& spec) const {
   std::int64_t level = spec.rate_cap > Rate{} ? spec.rate_cap.units() / spec.weight : kUnlimited;
-  for (const LinkShare& s : spec.shares) level = std::min(level, capacities_[s.link.index()] / s.coefficient);
+  for (const LinkShare& s : spec.alone.empty() ? spec.shares : spec.alone) {
+    level = std::min(level, capacities_[s.link.index()] / s.coefficient);
+  }
   return level;
 }
 
@@ -102,7 +104,7 @@ Instant AnalyticNetwork::next_event() const { return events_.next(); }
 
 LinkUsage AnalyticNetwork::usage(LinkId link, Instant now) const { return ledger_.usage(link, now); }
 
-std::string AnalyticNetwork::describe_pending() const {
+std::string AnalyticNetwork::describe_pending(const LinkNames&) const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].phase == Phase::kFree || !states_[i].end.is_never()) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));

@@ -31,7 +31,7 @@ class AnalyticNetwork final : public NetworkModel {
   [[nodiscard]] Instant next_event() const override;
   [[nodiscard]] std::int64_t in_flight() const override { return ledger_.in_flight(); }
   [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const override;
-  [[nodiscard]] std::string describe_pending() const override;
+  [[nodiscard]] std::string describe_pending(const LinkNames& name = number_of) const override;
   void finish(Instant now) const override;
 
  private:

@@ -124,7 +124,7 @@ Instant FlowNetwork::next_event() const {
 
 LinkUsage FlowNetwork::usage(LinkId link, Instant now) const { return ledger_.usage(link, now); }
 
-std::string FlowNetwork::describe_pending() const {
+std::string FlowNetwork::describe_pending(const LinkNames& name) const {
   constexpr int kNamed = 5;
   std::string text;
   int left = kNamed;
@@ -132,10 +132,11 @@ std::string FlowNetwork::describe_pending() const {
     const State& state = states_[i];
     if (state.entity.is_none()) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
+    const LinkId bottleneck = solver_.bottleneck(state.entity);
     text +=
-        fmt::format("{}transfer {} of {} bytes {} link {}", left == kNamed ? "" : "; ", spec.token, spec.bytes,
+        fmt::format("{}transfer {} of {} bytes {} {}", left == kNamed ? "" : "; ", spec.token, spec.bytes,
                     solver_.level(state.entity) == 0 ? "is stopped by" : "does not end within the range of time, held back by",
-                    solver_.bottleneck(state.entity).value());
+                    bottleneck.index() < ledger_.link_count() ? name(bottleneck) : "its rate limit");
     --left;
   }
   if (!text.empty()) return text;

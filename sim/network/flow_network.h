@@ -45,7 +45,7 @@ class FlowNetwork final : public NetworkModel {
   [[nodiscard]] Instant next_event() const override;
   [[nodiscard]] std::int64_t in_flight() const override { return ledger_.in_flight(); }
   [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const override;
-  [[nodiscard]] std::string describe_pending() const override;
+  [[nodiscard]] std::string describe_pending(const LinkNames& name = number_of) const override;
   void finish(Instant now) const override;
 
   [[nodiscard]] const max_min::SolveCounts& solve_counts() const { return solver_.counts(); }

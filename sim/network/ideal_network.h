@@ -34,7 +34,7 @@ class IdealNetwork final : public NetworkModel {
   [[nodiscard]] Instant next_event() const override { return due_; }
   [[nodiscard]] std::int64_t in_flight() const override { return static_cast<std::int64_t>(started_.size() + due_now_.size()); }
   [[nodiscard]] LinkUsage usage(LinkId, Instant) const override { return {}; }
-  [[nodiscard]] std::string describe_pending() const override { return {}; }
+  [[nodiscard]] std::string describe_pending(const LinkNames& = number_of) const override { return {}; }
   void finish(Instant) const override {
     LOCKSTEP_CHECK(in_flight() == 0, "{} transfers are pending on the ideal network", in_flight());
   }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,12 +29,15 @@ namespace lockstep {
 
 struct TransferSpec {
   std::span<const LinkShare> shares;  // sorted by link, distinct; must outlive the transfer (routes are cached by the caller)
-  std::int64_t weight = 1;            // > 0
-  std::int64_t bytes = 0;             // per member, >= 0; members x bytes must stay within int64
-  Duration latency;                   // >= 0
-  Rate rate_cap = Rate::units(0);     // upper bound on a member's rate; 0: none. Acts as a private link
-  std::int64_t members = 1;           // for delivered-byte accounting: members x bytes
-  std::uint64_t token = 0;            // handed back on completion
+  // One transfer may stand for many equal ones: then `shares` holds what all of them put on a link and `alone` what one does, for models
+  // without contention. Empty: `shares`.
+  std::span<const LinkShare> alone;
+  std::int64_t weight = 1;         // > 0
+  std::int64_t bytes = 0;          // per member, >= 0; members x bytes must stay within int64
+  Duration latency;                // >= 0
+  Rate rate_cap = Rate::units(0);  // upper bound on a member's rate; 0: none. Acts as a private link
+  std::int64_t members = 1;        // for delivered-byte accounting: members x bytes, of all equals
+  std::uint64_t token = 0;         // handed back on completion
 };
 
 struct Completion {
@@ -47,6 +51,10 @@ struct LinkUsage {
   double busy_s = 0;       // time integral of rate/capacity: seconds of full use
 };
 
+// How messages name a link.
+using LinkNames = std::function<std::string(LinkId)>;
+[[nodiscard]] inline std::string number_of(LinkId link) { return "link " + std::to_string(link.value()); }
+
 class NetworkModel {
  public:
   virtual ~NetworkModel() = default;
@@ -59,7 +67,7 @@ class NetworkModel {
   [[nodiscard]] virtual LinkUsage usage(LinkId link, Instant now) const = 0;
   // What is under way and what holds it back, a few lines at most; for the message when next_event() is never() although
   // in_flight() > 0 and nobody else has anything to do: that is a stall or a completion beyond the range of time.
-  [[nodiscard]] virtual std::string describe_pending() const = 0;
+  [[nodiscard]] virtual std::string describe_pending(const LinkNames& name = number_of) const = 0;
   // The end of a run. Throws SimulationError, naming what is left, unless every transfer ended and every byte was delivered.
   virtual void finish(Instant now) const = 0;
 };

@@ -99,6 +99,17 @@ std::string to_json(const RunResult& r) {
     links.push_back({{"name", l.name}, {"tier", l.tier}, {"utilization", l.utilization}, {"bytes", l.bytes}});
   }
   j["links"] = std::move(links);
+  const SymmetryReport& s = r.symmetry;
+  j["symmetry"] = {{"used", s.is_used},
+                   {"ranks", r.gpus},
+                   {"rank_classes", s.rank_classes},
+                   {"rank_classes_by_plan", s.rank_classes_by_plan},
+                   {"rank_classes_with_slow_gpus", s.rank_classes_with_slowdowns},
+                   {"activities", s.activities},
+                   {"activity_classes", s.activity_classes},
+                   {"links", s.links},
+                   {"link_classes", s.link_classes},
+                   {"summary", symmetry_sentence(r)}};
   j["measured"] = {{"wall_s", r.measured.wall_s}, {"peak_rss_bytes", r.measured.peak_rss_bytes}};
   return j.dump(2) + "\n";
 }

@@ -65,4 +65,16 @@ std::string bottleneck_sentence(const RunResult& r) {
   return text + "; " + (waits_for_pcie ? kPcieRemedy : worst->remedy) + " would help";
 }
 
+std::string symmetry_sentence(const RunResult& r) {
+  const SymmetryReport& s = r.symmetry;
+  if (!s.is_used) return fmt::format("not used, each of {} ranks was simulated", r.gpus);
+  std::string text = fmt::format("{} classes of equals stand for {} ranks; {} are the plan's stages", s.rank_classes, r.gpus,
+                                 s.rank_classes_by_plan);
+  const std::int64_t by_slow_gpus = s.rank_classes_with_slowdowns - s.rank_classes_by_plan;
+  const std::int64_t by_network = s.rank_classes - s.rank_classes_with_slowdowns;
+  if (by_slow_gpus > 0) text += fmt::format(", {} more come from slow GPUs", by_slow_gpus);
+  if (by_network > 0) text += fmt::format(", {} more from placement and the paths through the fabric", by_network);
+  return text;
+}
+
 }  // namespace lockstep

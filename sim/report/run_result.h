@@ -37,6 +37,19 @@ struct CostReport {
   double effective_usd_per_gpu_hour = 0;  // price x step / step on an ideal network
 };
 
+// How many classes of equals stood for how many.
+struct SymmetryReport {
+  bool is_used = true;
+  std::int64_t rank_classes = 0;
+  std::int64_t activity_classes = 0;  // communicators and point-to-point channels
+  std::int64_t activities = 0;
+  std::int64_t link_classes = 0;
+  std::int64_t links = 0;  // that the job uses
+  // Classes of ranks that the plan alone asks for (its pipeline stages); with slow GPUs; the rest is placement, fabric and routing.
+  std::int64_t rank_classes_by_plan = 0;
+  std::int64_t rank_classes_with_slowdowns = 0;
+};
+
 struct Measured {
   double wall_s = 0;
   std::int64_t peak_rss_bytes = 0;
@@ -69,6 +82,7 @@ struct RunResult {
   std::string bottleneck;
   std::optional<CostReport> cost;
 
+  SymmetryReport symmetry;
   std::int64_t events = 0;
   std::uint64_t fingerprint = 0;
   Measured measured;
@@ -80,5 +94,8 @@ struct RunResult {
 
 // One sentence: what holds the run back and what would help. Reads step time, breakdown, stages and links.
 [[nodiscard]] std::string bottleneck_sentence(const RunResult& r);
+
+// How many classes stood for how many ranks, and what made them more than the plan's.
+[[nodiscard]] std::string symmetry_sentence(const RunResult& r);
 
 }  // namespace lockstep

@@ -93,7 +93,7 @@ std::string to_table(const RunResult& r) {
   std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job,
                                 r.plan, r.gpus, r.network);
   out += throughput(r) + breakdown(r) + memory(r) + links(r) + cost(r);
-  return out + fmt::format("\nBottleneck: {}.\n", r.bottleneck);
+  return out + fmt::format("\nBottleneck: {}.\nSymmetry: {}.\n", r.bottleneck, symmetry_sentence(r));
 }
 
 }  // namespace lockstep

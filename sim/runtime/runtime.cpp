@@ -8,20 +8,23 @@
 #include "base/random.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
-#include "sim/runtime/communicators.h"
-#include "sim/runtime/mailbox.h"
 #include "sim/runtime/rank_state.h"
 #include "sim/runtime/stall_report.h"
 
 namespace lockstep {
 namespace {
 
-// What a transfer in the network stands for.
-struct ActiveTransfer {
-  enum class Kind : std::uint8_t { kFree, kCollective, kMessage };
-  Kind kind = Kind::kFree;
-  CommId comm;                // kCollective
-  std::uint32_t channel = 0;  // kMessage
+// What a class of activities is doing. A member cannot arrive at the next collective before it has finished this one, so one is open at a time.
+struct ActivityState {
+  // Communicator: the collective being assembled or under way.
+  Op op;
+  std::uint32_t arrived = 0;
+  Stream stream = Stream::kCompute;  // of the first to arrive
+  // Channel: messages are matched in order.
+  bool receiver_waits = false;
+  std::int64_t messages_arrived = 0;
+  std::int64_t messages_received = 0;
+  bool is_moving = false;  // a transfer is in the network
 };
 
 // A kernel of `rank` ends, unless its speed has changed since (another version).
@@ -39,12 +42,12 @@ class Runtime final : private OpSink {
  public:
   explicit Runtime(const RuntimeInput& input)
       : in_(input),
-        ranks_(input.program.world_size()),
-        communicators_(input.program, input.placement, input.router, input.tunings),
-        mailbox_(input.placement, input.router),
+        ranks_(input.job.ranks().size()),
+        activities_(input.job.activities().size()),
         events_(input.tie_seed ? EventQueue<KernelEnd>::shuffled(*input.tie_seed) : EventQueue<KernelEnd>()),
         slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
-    LOCKSTEP_CHECK(input.placement.size() == ranks_.size(), "{} ranks but {} placed", ranks_.size(), input.placement.size());
+    LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
+                   input.job.total_ranks(), input.program.world_size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
 
@@ -60,6 +63,7 @@ class Runtime final : private OpSink {
 
  private:
   [[nodiscard]] StreamState& stream(std::uint32_t r, Stream s) { return ranks_[r].streams[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] const RankClass& rank_class(std::uint32_t r) const { return in_.job.ranks()[r]; }
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
@@ -149,7 +153,7 @@ class Runtime final : private OpSink {
     if (rank.has_ended) return false;
     sink_rank_ = r;
     sink_streams_ = 0;
-    if (!in_.program.expand(Rank(r), rank.cursor, *this)) {
+    if (!in_.program.expand(rank_class(r).representative, rank.cursor, *this)) {
       rank.has_ended = true;
       rank.account(now_);
       return false;
@@ -170,9 +174,11 @@ class Runtime final : private OpSink {
   void complete_front(std::uint32_t r, Stream s) {
     StreamState& st = stream(r, s);
     const Op& op = st.queue.front();
-    result_.fingerprint += hash_words({static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(st.completed),
+    const std::int64_t equals = rank_class(r).size;
+    result_.fingerprint += static_cast<std::uint64_t>(equals) *
+                           hash_words({static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(st.completed),
                                        static_cast<std::uint64_t>(op.bytes), static_cast<std::uint64_t>(now_.picos())});
-    ++result_.events;
+    result_.events += equals;
     end_ = now_;
     st.queue.pop();
     st.is_busy = false;
@@ -192,7 +198,9 @@ class Runtime final : private OpSink {
 
   void start_compute(std::uint32_t r, const Op& op) {
     ComputeState& c = ranks_[r].compute;
-    c.work_left = static_cast<Int128>(in_.program.kernels()[op.kernel].time.picos()) * ComputeState::kFullSpeed;
+    // A slow-down of s per mille makes the kernel take (1000 + s)/1000 of its time.
+    c.work_left = static_cast<Int128>(in_.program.kernels()[op.kernel].time.picos()) *
+                  (ComputeState::kFullSpeed + rank_class(r).slowdown);
     c.updated = now_;
     c.is_running = true;
     c.speed = speed_of(ranks_[r]);
@@ -242,128 +250,134 @@ class Runtime final : private OpSink {
   // --- collectives -----------------------------------------------------------------------------------------------
 
   void arrive(std::uint32_t r, Stream s, const Op& op) {
-    Communicator& comm = communicators_.at(op.comm);
-    if (comm.arrived == 0) {
-      comm.op = op;
-      comm.stream = s;
-    } else if (comm.op.collective != op.collective || comm.op.bytes != op.bytes || comm.stream != s) {
+    const ReducedPort& port = in_.job.port(r, ReducedJob::key_of(op.comm));
+    const ActivityClass& group = in_.job.activities()[port.activity];
+    ActivityState& state = activities_[port.activity];
+    if (state.arrived == 0) {
+      state.op = op;
+      state.stream = s;
+    } else if (state.op.collective != op.collective || state.op.bytes != op.bytes || state.stream != s) {
       throw SimulationError(
-          fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes", r,
-                      to_text(op.collective), op.bytes, op.comm.value(), to_text(comm.op.collective), comm.op.bytes));
+          fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
+                      rank_class(r).representative.value(), to_text(op.collective), op.bytes, op.comm.value(),
+                      to_text(state.op.collective), state.op.bytes));
     }
-    if (++comm.arrived < comm.members.size()) return;
-    ++result_.collectives;
-    if (comm.members.size() == 1) {
-      comm.arrived = 0;
+    state.arrived += port.participants;
+    const PlacedCommunicator& comm = *group.communicator;
+    if (state.arrived < comm.size) return;
+    result_.collectives += group.size;
+    if (comm.size == 1) {
+      state.arrived = 0;
       complete(r, s);
       return;
     }
-    const LoweredCollective c = communicators_.lower(comm, op);
-    for (const Rank m : comm.members) add_in_flight(m.value(), s, +1, true);
-    in_.network.start(now_, {.shares = c.route->shares,
-                             .weight = comm.shape.weight,
-                             .bytes = c.bytes,
-                             .latency = c.latency,
-                             .rate_cap = c.rate_cap,
-                             .members = c.members,
-                             .token = new_transfer({.kind = ActiveTransfer::Kind::kCollective, .comm = op.comm})});
+    LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "communicator {} was not said to run {}",
+                   op.comm.value(), to_text(op.collective));
+    const LoweredCollective c = lower_ring(comm.shape, in_.tunings[comm.tuning], op.collective, op.bytes,
+                                           is_chain(op.collective) ? comm.open_rate : comm.closed_rate);
+    for (const std::uint32_t m : group.members) add_in_flight(m, s, +1, true);
+    start_transfer(port.activity, c.is_open ? RouteForm::kOpen : RouteForm::kClosed,
+                   {.weight = comm.shape.weight,
+                    .bytes = c.bytes,
+                    .latency = c.latency,
+                    .rate_cap = c.rate_cap,
+                    .members = checked_mul(c.members, group.size)});
   }
 
-  void end_collective(CommId id) {
-    Communicator& comm = communicators_.at(id);
-    comm.arrived = 0;
-    const Stream s = comm.stream;
-    for (const Rank m : comm.members) {
-      add_in_flight(m.value(), s, -1, true);
-      complete(m.value(), s);
+  void end_collective(std::uint32_t activity) {
+    ActivityState& state = activities_[activity];
+    state.arrived = 0;
+    const Stream s = state.stream;
+    for (const std::uint32_t m : in_.job.activities()[activity].members) {
+      add_in_flight(m, s, -1, true);
+      complete(m, s);
     }
   }
 
   // --- messages --------------------------------------------------------------------------------------------------
 
   void start_send(std::uint32_t r, Stream s, const Op& op) {
-    const std::uint32_t index = mailbox_.channel(Rank(r), op.peer, s);
-    Channel& channel = mailbox_[index];
-    ++result_.messages;
-    add_in_flight(r, s, +1, false);
-    add_in_flight(op.peer.value(), s, +1, false);
-    in_.network.start(now_,
-                      {.shares = channel.route.shares,
-                       .weight = in_.router.weight() * kSharerWeight,
-                       .bytes = op.bytes,
-                       .latency = send_latency(communicators_.single_node_tuning(), channel.is_local, channel.route.latency),
-                       .token = new_transfer({.kind = ActiveTransfer::Kind::kMessage, .channel = index})});
+    const std::uint32_t activity = in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity;
+    const ActivityClass& group = in_.job.activities()[activity];
+    result_.messages += group.size;
+    add_in_flight(group.sender, s, +1, false);
+    add_in_flight(group.receiver, s, +1, false);
+    start_transfer(activity, RouteForm::kClosed,
+                   {.weight = in_.message_weight,
+                    .bytes = op.bytes,
+                    .latency = send_latency(in_.tunings[0], group.channel->is_local, group.channel->path_latency),
+                    .members = group.size});
   }
 
   void start_receive(std::uint32_t r, Stream s, const Op& op) {
-    Channel& channel = mailbox_[mailbox_.channel(op.peer, Rank(r), sending_end(s))];
-    if (channel.arrived > channel.received) {
-      ++channel.received;
+    ActivityState& state = activities_[in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity];
+    if (state.messages_arrived > state.messages_received) {
+      ++state.messages_received;
       complete(r, s);
     } else {
-      channel.receiver_waits = true;
+      state.receiver_waits = true;
     }
   }
 
-  void end_message(std::uint32_t index) {
-    Channel& channel = mailbox_[index];
-    add_in_flight(channel.from.value(), channel.send_stream, -1, false);
-    add_in_flight(channel.to.value(), channel.send_stream, -1, false);
-    complete(channel.from.value(), channel.send_stream);
-    ++channel.arrived;
-    if (!channel.receiver_waits) return;
-    channel.receiver_waits = false;
-    ++channel.received;
-    complete(channel.to.value(), receiving_end(channel.send_stream));
+  void end_message(std::uint32_t activity) {
+    const ActivityClass& group = in_.job.activities()[activity];
+    ActivityState& state = activities_[activity];
+    const Stream s = group.channel->send_stream;
+    add_in_flight(group.sender, s, -1, false);
+    add_in_flight(group.receiver, s, -1, false);
+    complete(group.sender, s);
+    ++state.messages_arrived;
+    if (!state.receiver_waits) return;
+    state.receiver_waits = false;
+    ++state.messages_received;
+    complete(group.receiver, receiving_end(s));
   }
 
   // --- transfers -------------------------------------------------------------------------------------------------
 
-  std::uint64_t new_transfer(const ActiveTransfer& t) {
-    if (free_.empty()) {
-      transfers_.push_back(t);
-      return transfers_.size() - 1;
-    }
-    const std::uint64_t token = free_.back();
-    free_.pop_back();
-    transfers_[token] = t;
-    return token;
+  // The activity is the token: it has one transfer at a time.
+  void start_transfer(std::uint32_t activity, RouteForm form, TransferSpec spec) {
+    const ReducedShares& shares = in_.job.activities()[activity].routes[static_cast<std::size_t>(form)];
+    spec.shares = shares.all;
+    spec.alone = shares.alone;
+    spec.token = activity;
+    activities_[activity].is_moving = true;
+    in_.network.start(now_, spec);
   }
 
   void end_transfer(const Completion& c) {
-    const ActiveTransfer t = transfers_[c.token];
-    LOCKSTEP_CHECK(t.kind != ActiveTransfer::Kind::kFree, "transfer {} completes twice", c.token);
-    transfers_[c.token] = {};
-    free_.push_back(c.token);
+    const auto activity = static_cast<std::uint32_t>(c.token);
+    const ActivityClass& group = in_.job.activities()[activity];
+    LOCKSTEP_CHECK(activities_[activity].is_moving, "a transfer of activity {} completes twice", activity);
+    activities_[activity].is_moving = false;
     result_.delivered_bytes = checked_add(result_.delivered_bytes, c.bytes);
-    ++result_.events;
-    if (t.kind == ActiveTransfer::Kind::kCollective) {
-      end_collective(t.comm);
+    result_.events += group.size;
+    if (group.communicator != nullptr) {
+      end_collective(activity);
     } else {
-      end_message(t.channel);
+      end_message(activity);
     }
   }
 
   // --- the end ---------------------------------------------------------------------------------------------------
 
   void finish() {
-    throw_if_stalled(ranks_, in_.network.in_flight(), in_.network.describe_pending());
+    throw_if_stalled(in_.job, ranks_, in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
     in_.network.finish(now_);
     result_.step_time = end_ - Instant();
     std::array<Int128, kTimeClassCount> sum = {};
-    for (RankState& rank : ranks_) {
-      rank.account(end_);
-      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += rank.spent_ps[c];
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      ranks_[r].account(end_);
+      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{ranks_[r].spent_ps[c]} * rank_class(r).size;
     }
     for (std::size_t c = 0; c < kTimeClassCount; ++c) {
-      result_.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(ranks_.size()) / 1e12;
+      result_.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(in_.job.total_ranks()) / 1e12;
     }
   }
 
   RuntimeInput in_;
   std::vector<RankState> ranks_;
-  Communicators communicators_;
-  Mailbox mailbox_;
+  std::vector<ActivityState> activities_;
   EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
   Instant now_;
@@ -372,8 +386,6 @@ class Runtime final : private OpSink {
   std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
-  std::vector<ActiveTransfer> transfers_;
-  std::vector<std::uint64_t> free_;
   std::uint32_t sink_rank_ = 0;
   std::uint32_t sink_streams_ = 0;
   RuntimeResult result_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Program: every rank's streams side by side, its transfers on a NetworkModel, its kernels on the clock.
+// Runs a Program: every rank's streams side by side, its transfers on a NetworkModel, its kernels on the clock. What runs is a
+// ReducedJob: one rank for each class of equals, and counts with the size of its class.
 //
 // A kernel runs at full speed, or 1/(1 + slowdown) of it while a collective of its rank is in flight (the collective's own kernels hold
 // SMs and memory bandwidth). A collective starts when all members have arrived; a send when it is posted. Every instant of a rank
@@ -8,18 +9,17 @@
 // The run ends when every rank has finished its program. If nothing can happen any more before that, it fails (SimulationError) and
 // says which rank waits for what. Order inside an instant does not change results (`tie_seed` shuffles it to prove that).
 //
-// Cost: O(operations) plus the network model's; memory O(ranks + what is in flight).
+// Cost: O(operations of the representatives) plus the network model's; memory O(classes + what is in flight).
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 
 #include "base/time.h"
 #include "sim/network/network_model.h"
-#include "topology/routing/router.h"
+#include "sim/symmetry/reduced_job.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
 
@@ -27,12 +27,13 @@ namespace lockstep {
 
 struct RuntimeInput {
   const Program& program;
-  std::span<const EndpointId> placement;  // rank -> endpoint, one per rank
-  const Router& router;
-  NetworkModel& network;
-  std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
-  double comm_slowdown = 0;                 // 0.18: a kernel takes 18 % longer while a collective is in flight
-  std::optional<std::uint64_t> tie_seed;    // shuffles simultaneous kernel ends, completions and streams that can go on
+  const ReducedJob& job;                        // of this program
+  NetworkModel& network;                        // on job.link_capacities()
+  std::int64_t message_weight = kSharerWeight;  // of a point-to-point message: Router::weight() x kSharerWeight
+  std::array<CollectiveTuning, 3> tunings;      // groups on one node, two nodes, more
+  LinkNames link_name = number_of;              // of a link class, for messages
+  double comm_slowdown = 0;                     // 0.18: a kernel takes 18 % longer while a collective is in flight
+  std::optional<std::uint64_t> tie_seed;        // shuffles simultaneous kernel ends, completions and streams that can go on
   // Told now and then how far the run is: simulated time and completed operations and transfers.
   std::function<void(Instant now, std::int64_t events)> on_progress;
 };

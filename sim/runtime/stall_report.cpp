@@ -29,9 +29,15 @@ std::string describe(const Op& op) {
   return "?";
 }
 
+std::string name_of(const RankClass& c) {
+  if (c.size == 1) return fmt::format("rank {}", c.representative.value());
+  return fmt::format("rank {} (and {} that do the same)", c.representative.value(), c.size - 1);
+}
+
 }  // namespace
 
-void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight, const std::string& pending) {
+void throw_if_stalled(const ReducedJob& job, std::span<const RankState> ranks, std::int64_t transfers_in_flight,
+                      const std::string& pending) {
   constexpr int kShown = 8;
   int stalled = 0;
   std::string text;
@@ -40,10 +46,10 @@ void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_i
       const OpQueue& queue = ranks[r].streams[s].queue;
       if (queue.is_empty()) continue;
       if (++stalled <= kShown) {
-        text += fmt::format("\n  rank {} stream {} waits for: {}", r, kStreamName[s], describe(queue.front()));
+        text += fmt::format("\n  {} stream {} waits for: {}", name_of(job.ranks()[r]), kStreamName[s], describe(queue.front()));
       }
     }
-    if (!ranks[r].has_ended && stalled == 0) text += fmt::format("\n  rank {} has not ended its program", r);
+    if (!ranks[r].has_ended && stalled == 0) text += fmt::format("\n  {} has not ended its program", name_of(job.ranks()[r]));
   }
   if (text.empty() && transfers_in_flight == 0) return;
   if (stalled > kShown) text += fmt::format("\n  ... and {} more", stalled - kShown);

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "sim/runtime/rank_state.h"
+#include "sim/symmetry/reduced_job.h"
 
 namespace lockstep {
 
 // `pending`: what the network says of its stalled transfers. Throws SimulationError naming the first waiting streams when a rank has not finished its program or transfers are pending.
-void throw_if_stalled(std::span<const RankState> ranks, std::int64_t transfers_in_flight, const std::string& pending);
+void throw_if_stalled(const ReducedJob& job, std::span<const RankState> ranks, std::int64_t transfers_in_flight,
+                      const std::string& pending);
 
 }  // namespace lockstep

@@ -57,6 +57,22 @@ class ScriptProgram final : public Program {
   }
   void members(CommId comm, std::vector<Rank>& out) const override { out = comms_[comm.index()]; }
   [[nodiscard]] std::uint32_t communicator_count() const override { return static_cast<std::uint32_t>(comms_.size()); }
+  [[nodiscard]] std::uint32_t collective_kinds(CommId) const override { return ~0u; }
+  // Every rank has a script of its own.
+  [[nodiscard]] std::uint32_t role(Rank rank) const override { return rank.value(); }
+  void ports(Rank rank, std::vector<Port>& out) const override {
+    const auto add = [&out](const Port& p) {
+      for (const Port& known : out) {
+        if (known.kind == p.kind && known.stream == p.stream && known.comm == p.comm && known.peer == p.peer) return;
+      }
+      out.push_back(p);
+    };
+    for (const auto& [stream, op] : script_[rank.index()]) {
+      if (op.kind == OpKind::kCollective) add({.kind = Port::Kind::kCommunicator, .comm = op.comm});
+      if (op.kind == OpKind::kSend) add({.kind = Port::Kind::kSend, .stream = stream, .peer = op.peer});
+      if (op.kind == OpKind::kRecv) add({.kind = Port::Kind::kReceive, .stream = stream, .peer = op.peer});
+    }
+  }
 
  private:
   std::vector<std::vector<std::pair<Stream, Op>>> script_;

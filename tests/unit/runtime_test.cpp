@@ -7,7 +7,6 @@
 
 #include "sim/network/flow_network.h"
 #include "sim/network/ideal_network.h"
-#include "sim/network/link_capacities.h"
 #include "tests/support/script_program.h"
 #include "topology/builder.h"
 
@@ -31,21 +30,32 @@ struct Box {
   explicit Box(std::size_t ranks) {
     for (std::size_t i = 0; i < ranks; ++i) placement.push_back(EndpointId::from_index(i));
   }
-  RuntimeResult run(const Program& program, NetworkModel& network, double slowdown = 0,
-                    std::optional<std::uint64_t> tie_seed = {}) const {
+  template <class Model>
+  RuntimeResult run(const Program& program, double slowdown = 0, std::optional<std::uint64_t> tie_seed = {}) const {
+    const PlacedJob placed = place_job(program, placement, router);
+    const Partition partition = coarsest_partition(placed);
+    EXPECT_TRUE(is_equitable(placed, partition));
+    const ReducedJob job(placed, partition);
+    if constexpr (std::is_same_v<Model, IdealNetwork>) {
+      return run_on(ideal, program, job, slowdown, tie_seed);
+    } else {
+      Model network(job.link_capacities());
+      return run_on(network, program, job, slowdown, tie_seed);
+    }
+  }
+  static RuntimeResult run_on(NetworkModel& network, const Program& program, const ReducedJob& job, double slowdown,
+                              std::optional<std::uint64_t> tie_seed) {
     CollectiveTuning tuning;
     tuning.nvlink = Rate::bytes_per_second(kPort);
     return run_program({.program = program,
-                        .placement = placement,
-                        .router = router,
+                        .job = job,
                         .network = network,
                         .tunings = {tuning, tuning, tuning},
                         .comm_slowdown = slowdown,
                         .tie_seed = tie_seed});
   }
   RuntimeResult flow(const Program& program, double slowdown = 0, std::optional<std::uint64_t> tie_seed = {}) const {
-    FlowNetwork network(link_capacities(net));
-    return run(program, network, slowdown, tie_seed);
+    return run<FlowNetwork>(program, slowdown, tie_seed);
   }
 };
 
@@ -202,7 +212,7 @@ TEST(Runtime, TheIdealNetworkCostsAPicosecondATransfer) {
     p.compute(r, p.kernel(Duration::micros(10)));
   }
   IdealNetwork ideal;
-  EXPECT_EQ(box.run(p, ideal).step_time, Duration::micros(10) + Duration::picos(1));
+  EXPECT_EQ(box.run<IdealNetwork>(p).step_time, Duration::micros(10) + Duration::picos(1));
 }
 
 TEST(Runtime, AMissingMemberIsNamed) {

@@ -69,6 +69,9 @@ class EqualStages final : public Program {
   bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override { return program_.expand(rank, cursor, sink); }
   void members(CommId comm, std::vector<Rank>& out) const override { program_.members(comm, out); }
   std::uint32_t communicator_count() const override { return program_.communicator_count(); }
+  std::uint32_t collective_kinds(CommId comm) const override { return program_.collective_kinds(comm); }
+  std::uint32_t role(Rank rank) const override { return program_.role(rank); }
+  void ports(Rank rank, std::vector<Port>& out) const override { program_.ports(rank, out); }
 
  private:
   const TrainingProgram& program_;

@@ -185,7 +185,7 @@ LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tun
   const std::int64_t n = shape.ranks;
   const RingSteps s = steps_of(kind, n);
   LoweredCollective out;
-  out.route = s.is_closed ? &shape.closed : &shape.open;
+  out.is_open = !s.is_closed;
   out.bytes = edge_bytes(s, bytes, shape.channels);
   out.members = (s.is_closed ? n : n - 1) * shape.channels;
 

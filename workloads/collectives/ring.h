@@ -43,9 +43,14 @@ struct RingShape {
 [[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key,
                                    int channels = 0);
 
+// Runs from one end to the other, not round.
+[[nodiscard]] constexpr bool is_chain(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
+}
+
 // One collective, ready for a network model.
 struct LoweredCollective {
-  const Route* route = nullptr;    // into the RingShape
+  bool is_open = false;            // runs on the open chain of the RingShape, not on its closed ring
   std::int64_t bytes = 0;          // per edge and channel
   std::int64_t members = 0;        // edges x channels
   Duration latency;                // base + steps x hop (+ path latency of network hops)

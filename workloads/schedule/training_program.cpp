@@ -85,6 +85,50 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   }
 }
 
+std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
+  const auto bit = [](CollectiveKind kind) { return 1u << static_cast<unsigned>(kind); };
+  const bool is_fsdp = plan_.job.strategy == Strategy::kFsdp;
+  switch (family) {
+    case CommFamily::kTp:
+      if (plan_.tp() == 1) return 0;
+      return bit(CollectiveKind::kAllReduce) | bit(CollectiveKind::kAllGather) | bit(CollectiveKind::kReduceScatter);
+    case CommFamily::kDpGather:
+      return is_fsdp && plan_.replicas() > 1 ? bit(CollectiveKind::kAllGather) : 0;
+    case CommFamily::kDpReduce:
+      if (plan_.replicas() == 1) return 0;
+      return bit(is_fsdp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
+    case CommFamily::kTie:
+      return plan_.has_embedding_copy() ? bit(CollectiveKind::kAllReduce) : 0;
+  }
+  return 0;
+}
+
+void TrainingProgram::ports(Rank rank, std::vector<Port>& out) const {
+  const Coordinates at = plan_.layout.coordinates(rank);
+  const bool is_end = plan_.is_first(at.pp) || plan_.is_last(at.pp);
+  for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie}) {
+    if (family_kinds(f) == 0 || (f == CommFamily::kTie && !is_end)) continue;
+    out.push_back({.kind = Port::Kind::kCommunicator, .comm = plan_.layout.comm(f, at)});
+  }
+  if (plan_.pp() == 1) return;
+  const auto neighbour = [&](std::uint32_t distance) {
+    Coordinates peer = at;
+    peer.pp = (at.pp + distance) % static_cast<std::uint32_t>(plan_.pp());
+    return plan_.layout.rank_of(peer);
+  };
+  const bool wraps = plan_.job.virtual_stages > 1;  // the last stage sends on to the next chunk of the first
+  if (wraps || !plan_.is_last(at.pp)) {
+    const Rank next = neighbour(1);
+    out.push_back({.kind = Port::Kind::kSend, .stream = Stream::kPpSendNext, .peer = next});
+    out.push_back({.kind = Port::Kind::kReceive, .stream = Stream::kPpRecvNext, .peer = next});
+  }
+  if (wraps || !plan_.is_first(at.pp)) {
+    const Rank previous = neighbour(static_cast<std::uint32_t>(plan_.pp()) - 1);
+    out.push_back({.kind = Port::Kind::kSend, .stream = Stream::kPpSendPrev, .peer = previous});
+    out.push_back({.kind = Port::Kind::kReceive, .stream = Stream::kPpRecvPrev, .peer = previous});
+  }
+}
+
 bool TrainingProgram::expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const {
   return SlotWriter(*this, plan_.layout.coordinates(rank), cursor, sink).write();
 }

@@ -47,6 +47,10 @@ class TrainingProgram final : public Program {
   bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override;
   void members(CommId comm, std::vector<Rank>& out) const override { plan_.layout.members(comm, out); }
   [[nodiscard]] std::uint32_t communicator_count() const override { return plan_.layout.communicator_count(); }
+  [[nodiscard]] std::uint32_t collective_kinds(CommId comm) const override { return family_kinds(plan_.layout.family(comm)); }
+  // The pipeline stage: its ranks differ in whom they talk to, not in what they do.
+  [[nodiscard]] std::uint32_t role(Rank rank) const override { return plan_.layout.coordinates(rank).pp; }
+  void ports(Rank rank, std::vector<Port>& out) const override;
 
   [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
 
@@ -72,6 +76,7 @@ class TrainingProgram final : public Program {
   void build_kernels(const GpuPerformance& gpu);
   void build_messages();
   void build_stages();
+  [[nodiscard]] std::uint32_t family_kinds(CommFamily family) const;
 
   TrainingPlan plan_;
   PipelineShape shape_;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program placed on a network, as a graph, before anything runs: its ranks, what they do together (activities: the collectives of
+// a communicator, the messages of a channel) and the links these use. Partitions (partition.h) are found on it.
+//
+//   rank  -- port i -->  activity  -- form, coefficient -->  link
+//
+// Port i of a rank is the i-th entry of Program::ports(), so its number says what the activity is to that rank. Activities are numbered
+// communicators first (by CommId), then channels. Memory: O(ranks + hops of all rings and channels), no state per pair of ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rows.h"
+#include "topology/routing/router.h"
+#include "workloads/collectives/ring.h"
+#include "workloads/program.h"
+
+namespace lockstep {
+
+using ActivityId = Id<struct ActivityTag>;
+
+// What an activity puts on a link. A ring has two forms: closed, and without the edge back (chains).
+enum class RouteForm : std::uint32_t { kClosed, kOpen };
+inline constexpr std::size_t kRouteFormCount = 2;
+
+struct RouteShare {
+  LinkId link;
+  RouteForm form = RouteForm::kClosed;
+  std::int64_t coefficient = 0;
+};
+
+struct PlacedCommunicator {
+  RingShape shape;   // its routes are in PlacedJob::routes
+  Rate closed_rate;  // undisturbed rate of a member on the closed ring, and on the open chain
+  Rate open_rate;
+  std::uint32_t size = 0;
+  std::uint32_t tuning = 0;  // for groups on one node, two nodes, more
+  std::uint32_t kinds = 0;   // Program::collective_kinds()
+};
+
+// Messages from one rank to another on one stream.
+struct PlacedChannel {
+  Rank from;
+  Rank to;
+  Stream send_stream = Stream::kPpSendNext;
+  bool is_local = false;  // both ends on one node
+  Duration path_latency;
+};
+
+struct PlacedPort {
+  Port port;
+  ActivityId activity;
+};
+
+struct PlacedJob {
+  std::vector<std::uint32_t> roles;     // by rank
+  std::vector<std::int64_t> slowdowns;  // by rank, per mille of kernel time; empty: none
+  Rows<PlacedPort> ports;               // by rank
+  std::vector<PlacedCommunicator> communicators;
+  std::vector<PlacedChannel> channels;
+  Rows<RouteShare> routes;            // by activity, sorted by (form, link)
+  std::vector<Rate> link_capacities;  // by link of the network
+
+  [[nodiscard]] std::size_t rank_count() const { return roles.size(); }
+  [[nodiscard]] std::size_t activity_count() const { return communicators.size() + channels.size(); }
+  [[nodiscard]] bool is_channel(ActivityId a) const { return a.index() >= communicators.size(); }
+  [[nodiscard]] const PlacedChannel& channel(ActivityId a) const { return channels[a.index() - communicators.size()]; }
+  [[nodiscard]] std::int64_t slowdown(std::size_t rank) const { return slowdowns.empty() ? 0 : slowdowns[rank]; }
+};
+
+[[nodiscard]] constexpr Stream receiving_end(Stream send) {
+  return send == Stream::kPpSendNext ? Stream::kPpRecvPrev : Stream::kPpRecvNext;
+}
+[[nodiscard]] constexpr Stream sending_end(Stream receive) {
+  return receive == Stream::kPpRecvPrev ? Stream::kPpSendNext : Stream::kPpSendPrev;
+}
+
+// placement: rank -> endpoint, one per rank. slowdowns: by rank, or empty. Throws UserError when two ranks that talk are not connected.
+[[nodiscard]] PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
+                                  std::vector<std::int64_t> slowdowns = {});
+
+}  // namespace lockstep

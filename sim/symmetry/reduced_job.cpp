@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/symmetry/reduced_job.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/wide.h"
+
+namespace lockstep {
+namespace {
+
+std::uint64_t key_of(const Port& p) {
+  return p.kind == Port::Kind::kCommunicator ? ReducedJob::key_of(p.comm) : ReducedJob::key_of(p.stream, p.peer);
+}
+
+// Sorts by link and joins the entries of a link with `join`.
+template <class Join>
+void gather(std::vector<LinkShare>& shares, const Join& join) {
+  std::sort(shares.begin(), shares.end());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (kept > 0 && shares[kept - 1].link == shares[i].link) {
+      shares[kept - 1].coefficient = join(shares[kept - 1].coefficient, shares[i].coefficient);
+    } else {
+      shares[kept++] = shares[i];
+    }
+  }
+  shares.resize(kept);
+  shares.shrink_to_fit();
+}
+
+}  // namespace
+
+ReducedJob::ReducedJob(const PlacedJob& job, const Partition& p) {
+  add_links(job, p);
+  add_activities(job, p);
+  add_ranks(job, p);
+  add_routes(job, p);
+}
+
+void ReducedJob::add_links(const PlacedJob& job, const Partition& p) {
+  for (const std::uint32_t l : p.links.representative) {
+    link_capacities_.push_back(job.link_capacities[l]);
+    link_representatives_.push_back(LinkId(l));
+  }
+}
+
+void ReducedJob::add_activities(const PlacedJob& job, const Partition& p) {
+  activities_.resize(p.activities.count());
+  for (std::size_t c = 0; c < activities_.size(); ++c) {
+    ActivityClass& a = activities_[c];
+    const ActivityId representative(p.activities.representative[c]);
+    a.size = p.activities.size[c];
+    if (job.is_channel(representative)) {
+      a.channel = &job.channel(representative);
+      a.sender = p.ranks.class_of[a.channel->from.index()];
+      a.receiver = p.ranks.class_of[a.channel->to.index()];
+    } else {
+      a.communicator = &job.communicators[representative.index()];
+    }
+  }
+}
+
+void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
+  // Members of class R that reach activities of class A through port i number size(R) altogether, evenly over size(A) activities.
+  for (std::size_t c = 0; c < p.ranks.count(); ++c) {
+    const std::uint32_t representative = p.ranks.representative[c];
+    ranks_.push_back(
+        {.representative = Rank(representative), .size = p.ranks.size[c], .slowdown = job.slowdown(representative)});
+    total_ranks_ += p.ranks.size[c];
+    std::vector<ReducedPort> ports;
+    for (const PlacedPort& port : job.ports[representative]) {
+      const std::uint32_t a = p.activities.class_of[port.activity.index()];
+      const std::int64_t participants = p.ranks.size[c] / activities_[a].size;
+      ports.push_back(
+          {.key = lockstep::key_of(port.port), .activity = a, .participants = static_cast<std::uint32_t>(participants)});
+      if (activities_[a].communicator != nullptr) activities_[a].members.push_back(static_cast<std::uint32_t>(c));
+    }
+    std::sort(ports.begin(), ports.end(), [](const ReducedPort& a, const ReducedPort& b) { return a.key < b.key; });
+    ports_.push_all(ports);
+    ports_.end_row();
+  }
+}
+
+void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
+  for (std::size_t a = 0; a < job.activity_count(); ++a) {
+    const std::uint32_t c = p.activities.class_of[a];
+    const bool is_representative = p.activities.representative[c] == a;
+    const bool stands_for_others = p.activities.size[c] > 1;
+    for (const RouteShare& s : job.routes[a]) {
+      const std::uint32_t l = p.links.class_of[s.link.index()];
+      ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(s.form)];
+      if (p.links.representative[l] == s.link.value()) shares.all.push_back({LinkId(l), s.coefficient});
+      if (is_representative && (stands_for_others || p.links.size[l] > 1)) shares.alone.push_back({LinkId(l), s.coefficient});
+    }
+  }
+  for (ActivityClass& c : activities_) {
+    for (ReducedShares& shares : c.routes) {
+      gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });
+      gather(shares.alone, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+    }
+  }
+}
+
+const ReducedPort& ReducedJob::port(std::uint32_t rank_class, std::uint64_t key) const {
+  const std::span<const ReducedPort> ports = ports_[rank_class];
+  const auto it =
+      std::lower_bound(ports.begin(), ports.end(), key, [](const ReducedPort& p, std::uint64_t k) { return p.key < k; });
+  LOCKSTEP_CHECK(it != ports.end() && it->key == key, "the program of rank {} names {:#x}, which its ports do not",
+                 ranks_[rank_class].representative.value(), key);
+  return *it;
+}
+
+}  // namespace lockstep
