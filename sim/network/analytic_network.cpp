@@ -19,9 +19,7 @@ Instant end_of(Int128 work, std::int64_t level, Instant since) {
 
 }  // namespace
 
-AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities) : ledger_(capacities.size()) {
-  for (const Rate c : capacities) capacities_.push_back(c.units());
-}
+AnalyticNetwork::AnalyticNetwork(std::span<const Rate> capacities) : ledger_(capacities) {}
 
 void AnalyticNetwork::start(Instant now, const TransferSpec& spec) {
   const TransferId id = ledger_.open(spec);
@@ -40,7 +38,7 @@ void AnalyticNetwork::start(Instant now, const TransferSpec& spec) {
 std::int64_t AnalyticNetwork::level_alone(const TransferSpec& spec) const {
   std::int64_t level = spec.rate_cap > Rate{} ? spec.rate_cap.units() / spec.weight : kUnlimited;
   for (const LinkShare& s : spec.alone.empty() ? spec.shares : spec.alone) {
-    level = std::min(level, capacities_[s.link.index()] / s.coefficient);
+    level = std::min(level, ledger_.capacity(s.link) / s.coefficient);
   }
   return level;
 }
@@ -56,21 +54,20 @@ void AnalyticNetwork::run_on(TransferId id, Instant now) {
 }
 
 void AnalyticNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
-  LOCKSTEP_CHECK(link.index() < capacities_.size(), "there is no link {}", link.value());
+  LOCKSTEP_CHECK(link.index() < ledger_.link_count(), "there is no link {}", link.value());
   LOCKSTEP_CHECK(capacity >= Rate{}, "link {} cannot have capacity {}", link.value(), capacity.units());
   changed_.clear();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
-    // One that ends at this very instant ends: its last byte has moved.
-    if (state.phase != Phase::kMoving || state.end == now) continue;
+    if (state.phase != Phase::kMoving) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
     if (std::none_of(spec.shares.begin(), spec.shares.end(), [&](const LinkShare& s) { return s.link == link; })) continue;
-    const Duration time = now - state.since;
-    state.work -= static_cast<Int128>(state.level) * time.picos();
-    add_busy_time(spec, state.level, time);
-    changed_.push_back(TransferId::from_index(i));
+    state.work -= static_cast<Int128>(state.level) * (now - state.since).picos();
+    meter(spec, state, now);
+    // One that ends at this very instant ends: its last byte has moved.
+    if (state.end != now) changed_.push_back(TransferId::from_index(i));
   }
-  capacities_[link.index()] = capacity.units();
+  ledger_.set_capacity(link, capacity.units(), now);
   for (const TransferId id : changed_) run_on(id, now);
 }
 
@@ -84,18 +81,15 @@ void AnalyticNetwork::advance(Instant now, std::vector<Completion>& out) {
       run_on(id, now);
     } else if (state.phase == Phase::kMoving) {
       state.phase = Phase::kFree;
-      if (state.level != kUnlimited) add_busy_time(ledger_.spec(id), state.level, now - state.since);
+      meter(ledger_.spec(id), state, now);
       out.push_back(ledger_.close(id));
     }
   }
 }
 
-void AnalyticNetwork::add_busy_time(const TransferSpec& spec, std::int64_t level, Duration time) {
-  if (level == 0 || time == Duration{}) return;
-  for (const LinkShare& s : spec.shares) {
-    const double rate = static_cast<double>(s.coefficient) * static_cast<double>(level);
-    ledger_.add_busy_time(s.link, rate / static_cast<double>(capacities_[s.link.index()]) * time.seconds());
-  }
+void AnalyticNetwork::meter(const TransferSpec& spec, State& state, Instant now) {
+  for (const LinkShare& s : spec.shares) ledger_.add_load(s.link, s.coefficient * state.level, now - state.since);
+  state.since = now;
 }
 
 void AnalyticNetwork::settle(Instant) {}

@@ -39,16 +39,16 @@ class AnalyticNetwork final : public NetworkModel {
   struct State {
     Phase phase = Phase::kFree;
     Instant end;      // while moving; an entry of the queue with another time is out of date
-    Instant since;    // of `work` and `level`
+    Instant since;    // of `work`, `level` and what is metered
     Int128 work = 0;  // left, in level x picoseconds
     std::int64_t level = 0;
   };
 
   [[nodiscard]] std::int64_t level_alone(const TransferSpec& spec) const;
   void run_on(TransferId id, Instant now);
-  void add_busy_time(const TransferSpec& spec, std::int64_t level, Duration time);
+  // Counts what the transfer has moved since `since`.
+  void meter(const TransferSpec& spec, State& state, Instant now);
 
-  std::vector<std::int64_t> capacities_;
   TransferLedger ledger_;
   DelayQueue events_;
   std::vector<State> states_;

@@ -11,7 +11,7 @@ FlowNetwork::FlowNetwork(std::span<const Rate> capacities, FlowOptions options)
     : options_(options),
       solver_(capacities, options.strategy, options.audit),
       clocks_(capacities.size()),
-      ledger_(capacities.size()) {}
+      ledger_(capacities) {}
 
 void FlowNetwork::start(Instant now, const TransferSpec& spec) {
   expect_settled_before(now);
@@ -45,6 +45,7 @@ void FlowNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
   LOCKSTEP_CHECK(link.index() < ledger_.link_count(), "there is no link {}", link.value());
   expect_settled_before(now);
   solver_.set_capacity(link, capacity.units());
+  ledger_.set_capacity(link, capacity.units(), now);
 }
 
 void FlowNetwork::advance(Instant now, std::vector<Completion>& out) {
@@ -106,15 +107,10 @@ void FlowNetwork::follow_changes(Instant now) {
   }
   for (const LinkId g : solver_.relevelled()) clocks_.mark(g);
   clocks_.refresh(now, [this](LinkId g) { return solver_.group_level(g); });
-  for (const LinkId l : solver_.reloaded()) read_meter(l, now);
+  for (const LinkId l : solver_.reloaded()) {
+    if (l.index() < ledger_.link_count()) ledger_.set_load(l, solver_.load(l), now);  // others are rate caps
+  }
   solver_.clear_changes();
-}
-
-void FlowNetwork::read_meter(LinkId link, Instant now) {
-  if (link.index() >= ledger_.link_count()) return;  // a rate cap
-  const std::int64_t load = solver_.load(link);
-  const double capacity = static_cast<double>(solver_.capacity(link));
-  ledger_.set_utilization(link, load == 0 ? 0.0 : static_cast<double>(load) / capacity, now);
 }
 
 Instant FlowNetwork::next_event() const {

@@ -65,7 +65,6 @@ class FlowNetwork final : public NetworkModel {
   [[nodiscard]] bool drops_completion();
   void take_entity(TransferId id);
   void follow_changes(Instant now);
-  void read_meter(LinkId link, Instant now);
   void inject_fault();
   void expect_settled_before(Instant now);
 

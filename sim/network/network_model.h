@@ -47,7 +47,7 @@ struct Completion {
 
 struct LinkUsage {
   // Integral of the rate over time is not used for accounting: bytes are counted per completed transfer.
-  std::int64_t bytes = 0;  // delivered over this link (coefficient/weight x bytes, rounded down per transfer)
+  std::int64_t bytes = 0;  // delivered over this link: the sum of coefficient/weight x bytes, rounded down once
   double busy_s = 0;       // time integral of rate/capacity: seconds of full use
 };
 

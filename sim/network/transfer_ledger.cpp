@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/transfer_ledger.h"
 
+#include <numeric>
+
 namespace lockstep {
-namespace {
-
-// coefficient / weight x bytes, rounded down.
-std::int64_t bytes_on_link(std::int64_t coefficient, std::int64_t weight, std::int64_t bytes) {
-  if (coefficient == weight) return bytes;
-  std::int64_t product = 0;
-  if (!__builtin_mul_overflow(coefficient, bytes, &product)) return weight == 1 ? product : product / weight;
-  return narrow_int64(static_cast<Int128>(coefficient) * bytes / weight);
+TransferLedger::TransferLedger(std::span<const Rate> capacities) : meters_(capacities.size()) {
+  for (std::size_t l = 0; l < capacities.size(); ++l) meters_[l].capacity = capacities[l].units();
 }
-
-}  // namespace
 
 TransferId TransferLedger::open(const TransferSpec& spec) {
   LOCKSTEP_CHECK(
       spec.weight > 0 && spec.bytes >= 0 && spec.members > 0 && spec.latency >= Duration{} && spec.rate_cap.units() >= 0,
       "transfer {}: weight {}, bytes {}, members {}, latency {} ps, cap {}", spec.token, spec.weight, spec.bytes, spec.members,
       spec.latency.picos(), spec.rate_cap.units());
+  if (denominator_ % spec.weight != 0) include_weight(spec.weight);
   TransferId id;
   if (free_.empty()) {
     id = TransferId::from_index(specs_.size());
@@ -33,10 +28,38 @@ TransferId TransferLedger::open(const TransferSpec& spec) {
   return id;
 }
 
-void TransferLedger::add_bytes(LinkId link, std::int64_t coefficient, TransferId id) {
-  const TransferSpec& spec = specs_[id.index()];
-  std::int64_t& total = meters_[link.index()].bytes;
-  total = checked_add(total, bytes_on_link(coefficient, spec.weight, spec.bytes));
+void TransferLedger::include_weight(std::int64_t weight) {
+  const std::int64_t factor = weight / std::gcd(weight, denominator_);
+  for (Meter& m : meters_) m.bytes = scaled(m.bytes, factor);
+  denominator_ = checked_mul(denominator_, factor);
+}
+
+Int128 TransferLedger::scaled(Int128 a, std::int64_t factor) {
+  // WHY not __builtin_mul_overflow: clang calls a function for it that libgcc does not have.
+  constexpr Int128 kMost = ~(Int128{1} << 127);
+  LOCKSTEP_CHECK(a >> 64 == 0 || a <= kMost / factor, "bytes of a link leave 128 bits");
+  return a * factor;
+}
+
+void TransferLedger::set_capacity(LinkId link, std::int64_t capacity, Instant now) {
+  Meter& m = meters_[link.index()];
+  if (m.capacity == capacity) return;
+  m.advance(now);
+  m.earlier_s = m.busy_s();
+  m.used = 0;
+  m.capacity = capacity;
+}
+
+double TransferLedger::Meter::busy_s() const {
+  if (used == 0) return earlier_s;  // also where the capacity is 0
+  constexpr auto kPicos = static_cast<double>(kPicosPerSecond);
+  return earlier_s + static_cast<double>(used) / static_cast<double>(capacity) / kPicos;
+}
+
+LinkUsage TransferLedger::usage(LinkId link, Instant now) const {
+  Meter m = meters_[link.index()];
+  m.advance(now);
+  return {narrow_int64(m.bytes / denominator_), m.busy_s()};
 }
 
 Completion TransferLedger::deliver(TransferId id) {

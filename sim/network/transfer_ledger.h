@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers in flight and the bookkeeping that every model owes: bytes promised and delivered, per transfer and per link.
-// Slots are recycled; nothing allocates once the arrays have reached their working size.
+//
+//   bytes of a link  = floor(sum over ended transfers of coefficient x bytes x (D / weight) / D),   D = lcm of all weights so far
+//   seconds of use   = sum over spans of constant capacity of (integral of load over time) / capacity
+//
+// Both sums are 128-bit integers, so they are linear to the last bit: a transfer with n times the coefficients counts as n transfers,
+// however often rates were read in between. Only usage() rounds. Slots are recycled; nothing allocates once the arrays have reached
+// their working size.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +22,8 @@ using TransferId = Id<struct TransferTag>;
 
 class TransferLedger {
  public:
-  explicit TransferLedger(std::size_t links) : meters_(links) {}
+  // capacities by link.
+  explicit TransferLedger(std::span<const Rate> capacities);
 
   // Checks the specification and promises its bytes.
   TransferId open(const TransferSpec& spec);
@@ -25,8 +33,10 @@ class TransferLedger {
   // rate caps and carry nothing.
   template <class Shares>
   Completion close(TransferId id, const Shares& shares) {
+    const TransferSpec& spec = specs_[id.index()];
+    const std::int64_t scale = denominator_ / spec.weight;
     for (const auto& s : shares) {
-      if (s.link.index() < meters_.size()) add_bytes(s.link, s.coefficient, id);
+      if (s.link.index() < meters_.size()) add_bytes(meters_[s.link.index()], s.coefficient, spec.bytes, scale);
     }
     return deliver(id);
   }
@@ -36,36 +46,57 @@ class TransferLedger {
   [[nodiscard]] const TransferSpec& spec(TransferId id) const { return specs_[id.index()]; }
   [[nodiscard]] std::size_t slot_count() const { return specs_.size(); }
   [[nodiscard]] std::int64_t in_flight() const { return started_ - ended_; }
-  // From now on the link is in use to this part of its capacity.
-  void set_utilization(LinkId link, double utilization, Instant now) {
+  [[nodiscard]] std::int64_t capacity(LinkId link) const { return meters_[link.index()].capacity; }
+  // From now on the link has this capacity. What was used so far counts against the old one.
+  void set_capacity(LinkId link, std::int64_t capacity, Instant now);
+  // From now on the transfers on the link move at `load` together.
+  void set_load(LinkId link, std::int64_t load, Instant now) {
     Meter& m = meters_[link.index()];
-    m.busy_s += m.utilization * (now - m.since).seconds();
-    m.utilization = utilization;
-    m.since = now;
+    m.advance(now);
+    m.load = load;
   }
-  void add_busy_time(LinkId link, double seconds) { meters_[link.index()].busy_s += seconds; }
-  [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const {
-    const Meter& m = meters_[link.index()];
-    return {m.bytes, m.busy_s + m.utilization * (now - m.since).seconds()};
-  }
+  // Something moved at `load` for this long.
+  void add_load(LinkId link, std::int64_t load, Duration time) { meters_[link.index()].add(load, time); }
+  [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const;
   [[nodiscard]] std::size_t link_count() const { return meters_.size(); }
   // Throws SimulationError unless all that started has ended and all bytes arrived. `pending` describes what is left.
   void check_finished(Instant now, const std::string& pending) const;
 
  private:
-  struct Meter {
-    std::int64_t bytes = 0;
-    double busy_s = 0;       // up to `since`
-    double utilization = 0;  // rate / capacity from then on
+  // One cache line: an event touches all of it.
+  struct alignas(64) Meter {
+    Int128 bytes = 0;  // times denominator_
+    Int128 used = 0;   // integral of the load up to `since`, in units of 2^-16 byte/s x ps, at this capacity
+    std::int64_t load = 0;
+    std::int64_t capacity = 0;
     Instant since;
+    double earlier_s = 0;  // seconds of full use at earlier capacities
+
+    void add(std::int64_t rate, Duration time) {
+      const Int128 part = static_cast<Int128>(rate) * time.picos();
+      LOCKSTEP_CHECK(!__builtin_add_overflow(used, part, &used), "the use of a link leaves 128 bits");
+    }
+    void advance(Instant now) {
+      add(load, now - since);
+      since = now;
+    }
+    [[nodiscard]] double busy_s() const;
   };
 
-  void add_bytes(LinkId link, std::int64_t coefficient, TransferId id);
+  static void add_bytes(Meter& m, std::int64_t coefficient, std::int64_t bytes, std::int64_t scale) {
+    Int128 part = static_cast<Int128>(coefficient) * bytes;
+    if (scale != 1) part = scaled(part, scale);
+    LOCKSTEP_CHECK(!__builtin_add_overflow(m.bytes, part, &m.bytes), "bytes of a link leave 128 bits");
+  }
+  // a x factor, refusing to overflow. PRE: a >= 0, factor > 0.
+  static Int128 scaled(Int128 a, std::int64_t factor);
+  void include_weight(std::int64_t weight);
   Completion deliver(TransferId id);
 
   std::vector<TransferSpec> specs_;
   std::vector<TransferId> free_;
-  std::vector<Meter> meters_;  // by link
+  std::vector<Meter> meters_;     // by link
+  std::int64_t denominator_ = 1;  // a multiple of all weights so far
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;
   Int128 promised_ = 0;
