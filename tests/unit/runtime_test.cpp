@@ -37,6 +37,7 @@ struct Box {
     EXPECT_TRUE(is_equitable(placed, partition));
     const ReducedJob job(placed, partition);
     if constexpr (std::is_same_v<Model, IdealNetwork>) {
+      IdealNetwork ideal;
       return run_on(ideal, program, job, slowdown, tie_seed);
     } else {
       Model network(job.link_capacities());
