@@ -116,6 +116,13 @@ class Program {
   [[nodiscard]] virtual std::uint32_t collective_kinds(CommId comm) const = 0;
   // Ranks of equal role push equal operations, up to the communicators and peers in them, which are the same by position in ports().
   [[nodiscard]] virtual std::uint32_t role(Rank rank) const = 0;
+  // Repetition (sim/runtime/repetition.h): how many times the rank has gone round the part of its program that repeats ...
+  [[nodiscard]] virtual std::int64_t lap(Rank /*rank*/, const ProgramCursor& /*at*/) const { return 0; }
+  // ... and how often the operations appended between two cursors, `now` the later one, come again after `now`, with every count in them and every word of the
+  // cursor moved on by the difference of the two each time. 0: not once, or unknown.
+  [[nodiscard]] virtual std::int64_t repetitions(Rank /*rank*/, const ProgramCursor& /*then*/, const ProgramCursor& /*now*/) const {
+    return 0;
+  }
   // Everything the operations of `rank` name, each once.
   virtual void ports(Rank rank, std::vector<Port>& out) const = 0;
 };

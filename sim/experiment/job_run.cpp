@@ -128,6 +128,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
                         .tunings = prepared.tunings,
                         .link_name = [&](LinkId link) { return prepared.network.name(job.representative(link)); },
                         .comm_slowdown = gpu.comm_slowdown,
+                        .skips_repetition = options.uses_symmetry,
                         .tie_seed = options.tie_seed,
                         .on_progress = on_progress});
   };
@@ -154,8 +155,9 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.breakdown_s = run.breakdown_s;
   r.links = busiest_links(prepared.network, partition.links.class_of, *model, run.step_time);
   r.symmetry = symmetry_report(placed, partition, options.uses_symmetry);
-  r.events = run.events;
-  r.fingerprint = run.fingerprint;
+  r.symmetry.repeated_s = run.skipped.seconds();
+  r.events = run.totals.events;
+  r.fingerprint = run.totals.fingerprint;
   add_rates(plan, cluster, r);
   add_memory(plan, cluster.server->gpu, r);
   r.bottleneck = bottleneck_sentence(r);

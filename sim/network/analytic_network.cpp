@@ -109,6 +109,30 @@ std::string AnalyticNetwork::describe_pending(const LinkNames&) const {
   return "nothing is moving";
 }
 
+void AnalyticNetwork::save(Instant now, NetworkCheckpoint& out) const {
+  out.at = now;
+  out.pending.clear();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& s = states_[i];
+    if (s.phase == Phase::kFree) continue;
+    const std::uint64_t token = ledger_.spec(TransferId::from_index(i)).token;
+    out.pending.push_back({token, static_cast<std::uint32_t>(s.phase), (s.end - now).picos(), s.level});
+  }
+  std::sort(out.pending.begin(), out.pending.end(), [](const auto& a, const auto& b) { return a.token < b.token; });
+  ledger_.save(now, out.totals);
+}
+
+void AnalyticNetwork::repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) {
+  const Duration shift = (now.at - then.at) * times;
+  events_.postpone(shift);
+  for (State& s : states_) {
+    if (s.phase == Phase::kFree) continue;
+    if (!s.end.is_never()) s.end = s.end + shift;
+    s.since = s.since + shift;
+  }
+  ledger_.repeat(then, now, times);
+}
+
 void AnalyticNetwork::finish(Instant now) const { ledger_.check_finished(now, describe_pending()); }
 
 }  // namespace lockstep

@@ -32,6 +32,8 @@ class AnalyticNetwork final : public NetworkModel {
   [[nodiscard]] std::int64_t in_flight() const override { return ledger_.in_flight(); }
   [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const override;
   [[nodiscard]] std::string describe_pending(const LinkNames& name = number_of) const override;
+  void save(Instant now, NetworkCheckpoint& out) const override;
+  void repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) override;
   void finish(Instant now) const override;
 
  private:

@@ -16,6 +16,11 @@ class DelayQueue {
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
   [[nodiscard]] Instant next() const { return heap_.empty() ? Instant::never() : heap_.front().when; }
+  // Calls visit(when, id) for everything that waits, in any order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Entry& e : heap_) visit(e.when, e.id);
+  }
   // A transfer due at `now`, none when there is none. Throws InternalError when one was due before.
   [[nodiscard]] TransferId pop_due(Instant now) {
     if (next() > now || heap_.empty()) return TransferId::none();
@@ -24,6 +29,13 @@ class DelayQueue {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     heap_.pop_back();
     return id;
+  }
+
+  // Everything happens this much later.
+  void postpone(Duration by) {
+    for (Entry& e : heap_) {
+      if (!e.when.is_never()) e.when = e.when + by;
+    }
   }
 
  private:

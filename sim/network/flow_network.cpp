@@ -139,6 +139,30 @@ std::string FlowNetwork::describe_pending(const LinkNames& name) const {
   return in_flight() > 0 ? "what is under way ends beyond the range of time (about 106 days)" : "nothing is moving";
 }
 
+void FlowNetwork::save(Instant now, NetworkCheckpoint& out) const {
+  LOCKSTEP_CHECK(!solver_.has_changes(), "a checkpoint before settle() at {} ps", now.picos());
+  out.at = now;
+  out.pending.clear();
+  const auto add = [&](TransferId id, Int128 left) {
+    out.pending.push_back({ledger_.spec(id).token, static_cast<std::uint32_t>(states_[id.index()].phase), left, 0});
+  };
+  delays_.for_each([&](Instant when, TransferId id) { add(id, (when - now).picos()); });
+  // Levels need no saving: they follow from which transfers move.
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!states_[i].entity.is_none()) add(TransferId::from_index(i), clocks_.remaining_work(states_[i].entity, now));
+  }
+  std::sort(out.pending.begin(), out.pending.end(), [](const auto& a, const auto& b) { return a.token < b.token; });
+  ledger_.save(now, out.totals);
+}
+
+void FlowNetwork::repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) {
+  const Duration shift = (now.at - then.at) * times;
+  delays_.postpone(shift);
+  clocks_.postpone(shift);
+  ledger_.repeat(then, now, times);
+  batch_ = now.at + shift;
+}
+
 void FlowNetwork::finish(Instant now) const { ledger_.check_finished(now, describe_pending()); }
 
 void FlowNetwork::inject_fault() {

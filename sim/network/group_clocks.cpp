@@ -85,6 +85,11 @@ Int128 GroupClocks::remaining_work(EntityId e, Instant now) const {
   return g.ends[m.position].clock - g.clock - static_cast<Int128>(g.rate) * (now.picos() - g.since_ps);
 }
 
+void GroupClocks::postpone(Duration by) {
+  for (Group& g : groups_) g.since_ps = checked_add(g.since_ps, by.picos());
+  for (Wakeup& w : schedule_) w.ps = checked_add(w.ps, by.picos());
+}
+
 void GroupClocks::audit(Instant now) const {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& g = groups_[i];

@@ -50,6 +50,9 @@ class GroupClocks {
   [[nodiscard]] EntityId pop_due(Instant now);
   [[nodiscard]] Int128 remaining_work(EntityId e, Instant now) const;
 
+  // Everything happens this much later.
+  void postpone(Duration by);
+
   // Proves that every member ends later than `now` and that its group is scheduled for its first end. O(members).
   void audit(Instant now) const;
   // Fault injection for tests: forgets to schedule the group.

@@ -3,6 +3,7 @@
 // what the GPUs and the schedule alone would need; effective GPUs and effective price compare with it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,15 @@ class IdealNetwork final : public NetworkModel {
   [[nodiscard]] std::int64_t in_flight() const override { return static_cast<std::int64_t>(started_.size() + due_now_.size()); }
   [[nodiscard]] LinkUsage usage(LinkId, Instant) const override { return {}; }
   [[nodiscard]] std::string describe_pending(const LinkNames& = number_of) const override { return {}; }
+  void save(Instant now, NetworkCheckpoint& out) const override {
+    LOCKSTEP_CHECK(started_.empty(), "a checkpoint before settle() at {} ps", now.picos());
+    out = {.at = now, .pending = {}, .totals = {}};
+    for (const Completion& c : due_now_) out.pending.push_back({.token = c.token, .left = (due_ - now).picos()});
+    std::sort(out.pending.begin(), out.pending.end(), [](const auto& a, const auto& b) { return a.token < b.token; });
+  }
+  void repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) override {
+    if (!due_.is_never()) due_ = due_ + (now.at - then.at) * times;
+  }
   void finish(Instant) const override {
     LOCKSTEP_CHECK(in_flight() == 0, "{} transfers are pending on the ideal network", in_flight());
   }

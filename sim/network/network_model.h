@@ -23,6 +23,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "sim/network/network_checkpoint.h"
 #include "topology/routing/router.h"
 
 namespace lockstep {
@@ -68,6 +69,10 @@ class NetworkModel {
   // What is under way and what holds it back, a few lines at most; for the message when next_event() is never() although
   // in_flight() > 0 and nobody else has anything to do: that is a stall or a completion beyond the range of time.
   [[nodiscard]] virtual std::string describe_pending(const LinkNames& name = number_of) const = 0;
+  // Both after settle(now). repeat: the span from `then` to `now`, the present, happens `times` more in no time: totals grow
+  // by as much each time, and what is under way is as far from its end as before, later. PRE: now.repeats(then).
+  virtual void save(Instant now, NetworkCheckpoint& out) const = 0;
+  virtual void repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) = 0;
   // The end of a run. Throws SimulationError, naming what is left, unless every transfer ended and every byte was delivered.
   virtual void finish(Instant now) const = 0;
 };

@@ -48,6 +48,7 @@ void TransferLedger::set_capacity(LinkId link, std::int64_t capacity, Instant no
   m.earlier_s = m.busy_s();
   m.used = 0;
   m.capacity = capacity;
+  ++capacity_changes_;
 }
 
 double TransferLedger::Meter::busy_s() const {
@@ -69,6 +70,41 @@ Completion TransferLedger::deliver(TransferId id) {
   delivered_ += bytes;
   free_.push_back(id);
   return {spec.token, bytes};
+}
+
+void TransferLedger::save(Instant now, LedgerTotals& out) const {
+  out.links.clear();
+  out.links.reserve(meters_.size());
+  for (Meter m : meters_) {
+    m.advance(now);
+    out.links.push_back({m.bytes, m.used});
+  }
+  out.started = started_;
+  out.ended = ended_;
+  out.promised = promised_;
+  out.delivered = delivered_;
+  out.denominator = denominator_;
+  out.capacity_changes = capacity_changes_;
+}
+
+void TransferLedger::repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times) {
+  const auto more = [times](auto& total, auto before, auto after) {
+    const Int128 growth = scaled(static_cast<Int128>(after - before), times);
+    total = static_cast<std::remove_reference_t<decltype(total)>>(total + growth);
+  };
+  const LedgerTotals& a = then.totals;
+  const LedgerTotals& b = now.totals;
+  for (std::size_t l = 0; l < meters_.size(); ++l) {
+    Meter& m = meters_[l];
+    m.advance(now.at);
+    more(m.bytes, a.links[l].bytes, b.links[l].bytes);
+    more(m.used, a.links[l].used, b.links[l].used);
+    m.since = now.at + (now.at - then.at) * times;
+  }
+  more(started_, a.started, b.started);
+  more(ended_, a.ended, b.ended);
+  more(promised_, a.promised, b.promised);
+  more(delivered_, a.delivered, b.delivered);
 }
 
 void TransferLedger::check_finished(Instant now, const std::string& pending) const {

@@ -59,6 +59,9 @@ class TransferLedger {
   void add_load(LinkId link, std::int64_t load, Duration time) { meters_[link.index()].add(load, time); }
   [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const;
   [[nodiscard]] std::size_t link_count() const { return meters_.size(); }
+  // See NetworkModel::repeat().
+  void save(Instant now, LedgerTotals& out) const;
+  void repeat(const NetworkCheckpoint& then, const NetworkCheckpoint& now, std::int64_t times);
   // Throws SimulationError unless all that started has ended and all bytes arrived. `pending` describes what is left.
   void check_finished(Instant now, const std::string& pending) const;
 
@@ -97,6 +100,7 @@ class TransferLedger {
   std::vector<TransferId> free_;
   std::vector<Meter> meters_;     // by link
   std::int64_t denominator_ = 1;  // a multiple of all weights so far
+  std::int64_t capacity_changes_ = 0;
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;
   Int128 promised_ = 0;

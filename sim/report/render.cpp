@@ -109,6 +109,7 @@ std::string to_json(const RunResult& r) {
                    {"activity_classes", s.activity_classes},
                    {"links", s.links},
                    {"link_classes", s.link_classes},
+                   {"repeated_s", s.repeated_s},
                    {"summary", symmetry_sentence(r)}};
   j["measured"] = {{"wall_s", r.measured.wall_s}, {"peak_rss_bytes", r.measured.peak_rss_bytes}};
   return j.dump(2) + "\n";

@@ -74,6 +74,7 @@ std::string symmetry_sentence(const RunResult& r) {
   const std::int64_t by_network = s.rank_classes - s.rank_classes_with_slowdowns;
   if (by_slow_gpus > 0) text += fmt::format(", {} more come from slow GPUs", by_slow_gpus);
   if (by_network > 0) text += fmt::format(", {} more from placement and the paths through the fabric", by_network);
+  if (s.repeated_s > 0) text += fmt::format("; {:.3f} s of the step repeat what came before", s.repeated_s);
   return text;
 }
 

@@ -48,6 +48,7 @@ struct SymmetryReport {
   // Classes of ranks that the plan alone asks for (its pipeline stages); with slow GPUs; the rest is placement, fabric and routing.
   std::int64_t rank_classes_by_plan = 0;
   std::int64_t rank_classes_with_slowdowns = 0;
+  double repeated_s = 0;  // of the step: equal to what came before and not simulated again
 };
 
 struct Measured {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -18,6 +19,8 @@ class OpQueue {
   [[nodiscard]] bool is_empty() const { return head_ == ops_.size(); }
   [[nodiscard]] const Op& front() const { return ops_[head_]; }
   void push(const Op& op) { ops_.push_back(op); }
+  [[nodiscard]] std::span<Op> pending() { return std::span(ops_).subspan(head_); }
+  [[nodiscard]] std::span<const Op> pending() const { return std::span(ops_).subspan(head_); }
   void pop() {
     if (++head_ == ops_.size()) {
       ops_.clear();

@@ -4,28 +4,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/hash.h"
 #include "base/random.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
-#include "sim/runtime/rank_state.h"
+#include "sim/runtime/repetition.h"
 #include "sim/runtime/stall_report.h"
 
 namespace lockstep {
 namespace {
-
-// What a class of activities is doing. A member cannot arrive at the next collective before it has finished this one, so one is open at a time.
-struct ActivityState {
-  // Communicator: the collective being assembled or under way.
-  Op op;
-  std::uint32_t arrived = 0;
-  Stream stream = Stream::kCompute;  // of the first to arrive
-  // Channel: messages are matched in order.
-  bool receiver_waits = false;
-  std::int64_t messages_arrived = 0;
-  std::int64_t messages_received = 0;
-  bool is_moving = false;  // a transfer is in the network
-};
 
 // A kernel of `rank` ends, unless its speed has changed since (another version).
 struct KernelEnd {
@@ -42,48 +28,50 @@ class Runtime final : private OpSink {
  public:
   explicit Runtime(const RuntimeInput& input)
       : in_(input),
-        ranks_(input.job.ranks().size()),
-        activities_(input.job.activities().size()),
-        events_(input.tie_seed ? EventQueue<KernelEnd>::shuffled(*input.tie_seed) : EventQueue<KernelEnd>()),
+        repetition_(input.program, input.job),
+        events_(new_queue()),
         slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
     LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
                    input.job.total_ranks(), input.program.world_size());
+    state_.ranks.resize(input.job.ranks().size());
+    state_.activities.resize(input.job.activities().size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
 
   RuntimeResult run() {
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) ready_.push_back({r, Stream::kCompute});
+    for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
     drain();
-    in_.network.settle(now_);
+    in_.network.settle(state_.now);
     while (step()) {
     }
-    finish();
-    return result_;
+    return finish();
   }
 
  private:
-  [[nodiscard]] StreamState& stream(std::uint32_t r, Stream s) { return ranks_[r].streams[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] StreamState& stream(std::uint32_t r, Stream s) { return ranks()[r].streams[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] std::vector<RankState>& ranks() { return state_.ranks; }
   [[nodiscard]] const RankClass& rank_class(std::uint32_t r) const { return in_.job.ranks()[r]; }
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
     const Instant next = std::min(events_.next_time(), in_.network.next_event());
     if (next.is_never()) return false;
-    LOCKSTEP_CHECK(next >= now_, "time runs backwards: {} after {} ps", next.picos(), now_.picos());
-    if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(now_, result_.events);
-    now_ = next;
+    LOCKSTEP_CHECK(next >= state_.now, "time runs backwards: {} after {} ps", next.picos(), state_.now.picos());
+    if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(state_.now, state_.totals.events);
+    state_.now = next;
     completions_.clear();
-    in_.network.advance(now_, completions_);
+    in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
     for (const Completion& c : completions_) end_transfer(c);
     drain();
-    while (events_.next_time() == now_) {
+    while (events_.next_time() == state_.now) {
       const KernelEnd e = events_.pop().payload;
-      const ComputeState& compute = ranks_[e.rank].compute;
+      const ComputeState& compute = ranks()[e.rank].compute;
       if (compute.version == e.version && compute.is_running) end_compute(e.rank);
       drain();
     }
-    in_.network.settle(now_);
+    in_.network.settle(state_.now);
+    if (is_new_lap_) look_for_repetition();
     return true;
   }
 
@@ -115,7 +103,7 @@ class Runtime final : private OpSink {
         StreamState& target = stream(r, op.wait_stream);
         if (target.completed < op.wait_count) {
           target.waiters |= static_cast<std::uint16_t>(1u << static_cast<unsigned>(s));
-          if (s == Stream::kCompute) ranks_[r].account(now_);
+          if (s == Stream::kCompute) ranks()[r].account(state_.now);
           return;
         }
         complete_front(r, s);
@@ -149,15 +137,16 @@ class Runtime final : private OpSink {
   // --- expansion -------------------------------------------------------------------------------------------------
 
   bool expand(std::uint32_t r) {
-    RankState& rank = ranks_[r];
+    RankState& rank = ranks()[r];
     if (rank.has_ended) return false;
     sink_rank_ = r;
     sink_streams_ = 0;
     if (!in_.program.expand(rank_class(r).representative, rank.cursor, *this)) {
       rank.has_ended = true;
-      rank.account(now_);
+      rank.account(state_.now);
       return false;
     }
+    note_lap(r);
     for (unsigned s = 1; s < kStreamCount; ++s) {
       if ((sink_streams_ >> s & 1u) != 0) ready_.push_back({r, static_cast<Stream>(s)});
     }
@@ -169,17 +158,38 @@ class Runtime final : private OpSink {
     sink_streams_ |= 1u << static_cast<unsigned>(s);
   }
 
+  // --- repetition ------------------------------------------------------------------------------------------------
+
+  void note_lap(std::uint32_t r) {
+    if (r != 0 || !in_.skips_repetition) return;
+    const std::int64_t lap = in_.program.lap(rank_class(r).representative, ranks()[r].cursor);
+    is_new_lap_ |= lap != lap_;
+    lap_ = lap;
+  }
+
+  void look_for_repetition() {
+    is_new_lap_ = false;
+    if (!repetition_.look(state_, in_.network)) return;
+    events_ = new_queue();
+    for (std::uint32_t r = 0; r < ranks().size(); ++r) {
+      if (ranks()[r].compute.is_running) schedule_compute(r);
+    }
+  }
+
+  [[nodiscard]] EventQueue<KernelEnd> new_queue() const {
+    return in_.tie_seed ? EventQueue<KernelEnd>::shuffled(*in_.tie_seed) : EventQueue<KernelEnd>();
+  }
+
   // --- completion of operations ----------------------------------------------------------------------------------
 
   void complete_front(std::uint32_t r, Stream s) {
     StreamState& st = stream(r, s);
     const Op& op = st.queue.front();
     const std::int64_t equals = rank_class(r).size;
-    result_.fingerprint += static_cast<std::uint64_t>(equals) *
-                           hash_words({static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(st.completed),
-                                       static_cast<std::uint64_t>(op.bytes), static_cast<std::uint64_t>(now_.picos())});
-    result_.events += equals;
-    end_ = now_;
+    state_.totals.fingerprint += static_cast<std::uint64_t>(equals) * operation_hash(s, st.completed, op.bytes, state_.now);
+    repetition_.record(r, s, st.completed, op.bytes, state_.now);
+    state_.totals.events += equals;
+    state_.end = state_.now;
     st.queue.pop();
     st.is_busy = false;
     ++st.completed;
@@ -197,27 +207,27 @@ class Runtime final : private OpSink {
   // --- compute ---------------------------------------------------------------------------------------------------
 
   void start_compute(std::uint32_t r, const Op& op) {
-    ComputeState& c = ranks_[r].compute;
+    ComputeState& c = ranks()[r].compute;
     // A slow-down of s per mille makes the kernel take (1000 + s)/1000 of its time.
     c.work_left = static_cast<Int128>(in_.program.kernels()[op.kernel].time.picos()) *
                   (ComputeState::kFullSpeed + rank_class(r).slowdown);
-    c.updated = now_;
+    c.updated = state_.now;
     c.is_running = true;
-    c.speed = speed_of(ranks_[r]);
-    ranks_[r].account(now_);
+    c.speed = speed_of(ranks()[r]);
+    ranks()[r].account(state_.now);
     schedule_compute(r);
   }
 
   void schedule_compute(std::uint32_t r) {
-    ComputeState& c = ranks_[r].compute;
+    ComputeState& c = ranks()[r].compute;
     const Int128 left = ceil_div(c.work_left, Int128{c.speed});
-    events_.push(later(now_, left), EventClass::kEnd, {.rank = r, .version = ++c.version});
+    events_.push(later(state_.now, left), EventClass::kEnd, {.rank = r, .version = ++c.version});
   }
 
   void end_compute(std::uint32_t r) {
-    ranks_[r].compute.is_running = false;
+    ranks()[r].compute.is_running = false;
     complete(r, Stream::kCompute);
-    ranks_[r].account(now_);
+    ranks()[r].account(state_.now);
   }
 
   [[nodiscard]] std::int64_t speed_of(const RankState& rank) const {
@@ -225,26 +235,26 @@ class Runtime final : private OpSink {
   }
 
   void update_speed(std::uint32_t r) {
-    RankState& rank = ranks_[r];
+    RankState& rank = ranks()[r];
     ComputeState& c = rank.compute;
     const std::int64_t speed = speed_of(rank);
     if (!c.is_running || speed == c.speed) return;
-    const Int128 done = static_cast<Int128>((now_ - c.updated).picos()) * c.speed;
+    const Int128 done = static_cast<Int128>((state_.now - c.updated).picos()) * c.speed;
     c.work_left = done < c.work_left ? c.work_left - done : 0;
-    c.updated = now_;
+    c.updated = state_.now;
     c.speed = speed;
     schedule_compute(r);
   }
 
   void add_in_flight(std::uint32_t r, Stream s, int change, bool is_collective) {
-    RankState& rank = ranks_[r];
+    RankState& rank = ranks()[r];
     std::uint16_t& count = rank.in_flight[static_cast<std::size_t>(time_class(s))];
     count = static_cast<std::uint16_t>(count + change);
     if (is_collective) {
       rank.collectives_in_flight = static_cast<std::uint16_t>(rank.collectives_in_flight + change);
       update_speed(r);
     }
-    rank.account(now_);
+    rank.account(state_.now);
   }
 
   // --- collectives -----------------------------------------------------------------------------------------------
@@ -252,7 +262,7 @@ class Runtime final : private OpSink {
   void arrive(std::uint32_t r, Stream s, const Op& op) {
     const ReducedPort& port = in_.job.port(r, ReducedJob::key_of(op.comm));
     const ActivityClass& group = in_.job.activities()[port.activity];
-    ActivityState& state = activities_[port.activity];
+    ActivityState& state = state_.activities[port.activity];
     if (state.arrived == 0) {
       state.op = op;
       state.stream = s;
@@ -265,7 +275,7 @@ class Runtime final : private OpSink {
     state.arrived += port.participants;
     const PlacedCommunicator& comm = *group.communicator;
     if (state.arrived < comm.size) return;
-    result_.collectives += group.size;
+    state_.totals.collectives += group.size;
     if (comm.size == 1) {
       state.arrived = 0;
       complete(r, s);
@@ -285,7 +295,7 @@ class Runtime final : private OpSink {
   }
 
   void end_collective(std::uint32_t activity) {
-    ActivityState& state = activities_[activity];
+    ActivityState& state = state_.activities[activity];
     state.arrived = 0;
     const Stream s = state.stream;
     for (const std::uint32_t m : in_.job.activities()[activity].members) {
@@ -299,7 +309,7 @@ class Runtime final : private OpSink {
   void start_send(std::uint32_t r, Stream s, const Op& op) {
     const std::uint32_t activity = in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity;
     const ActivityClass& group = in_.job.activities()[activity];
-    result_.messages += group.size;
+    state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
     start_transfer(activity, RouteForm::kClosed,
@@ -310,7 +320,7 @@ class Runtime final : private OpSink {
   }
 
   void start_receive(std::uint32_t r, Stream s, const Op& op) {
-    ActivityState& state = activities_[in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity];
+    ActivityState& state = state_.activities[in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity];
     if (state.messages_arrived > state.messages_received) {
       ++state.messages_received;
       complete(r, s);
@@ -321,7 +331,7 @@ class Runtime final : private OpSink {
 
   void end_message(std::uint32_t activity) {
     const ActivityClass& group = in_.job.activities()[activity];
-    ActivityState& state = activities_[activity];
+    ActivityState& state = state_.activities[activity];
     const Stream s = group.channel->send_stream;
     add_in_flight(group.sender, s, -1, false);
     add_in_flight(group.receiver, s, -1, false);
@@ -341,17 +351,17 @@ class Runtime final : private OpSink {
     spec.shares = shares.all;
     spec.alone = shares.alone;
     spec.token = activity;
-    activities_[activity].is_moving = true;
-    in_.network.start(now_, spec);
+    state_.activities[activity].is_moving = true;
+    in_.network.start(state_.now, spec);
   }
 
   void end_transfer(const Completion& c) {
     const auto activity = static_cast<std::uint32_t>(c.token);
     const ActivityClass& group = in_.job.activities()[activity];
-    LOCKSTEP_CHECK(activities_[activity].is_moving, "a transfer of activity {} completes twice", activity);
-    activities_[activity].is_moving = false;
-    result_.delivered_bytes = checked_add(result_.delivered_bytes, c.bytes);
-    result_.events += group.size;
+    LOCKSTEP_CHECK(state_.activities[activity].is_moving, "a transfer of activity {} completes twice", activity);
+    state_.activities[activity].is_moving = false;
+    state_.totals.delivered_bytes = checked_add(state_.totals.delivered_bytes, c.bytes);
+    state_.totals.events += group.size;
     if (group.communicator != nullptr) {
       end_collective(activity);
     } else {
@@ -361,34 +371,34 @@ class Runtime final : private OpSink {
 
   // --- the end ---------------------------------------------------------------------------------------------------
 
-  void finish() {
-    throw_if_stalled(in_.job, ranks_, in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
-    in_.network.finish(now_);
-    result_.step_time = end_ - Instant();
+  [[nodiscard]] RuntimeResult finish() {
+    throw_if_stalled(in_.job, ranks(), in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
+    in_.network.finish(state_.now);
+    RuntimeResult result{.step_time = state_.end - Instant(), .totals = state_.totals, .skipped = repetition_.skipped()};
     std::array<Int128, kTimeClassCount> sum = {};
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-      ranks_[r].account(end_);
-      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{ranks_[r].spent_ps[c]} * rank_class(r).size;
+    for (std::uint32_t r = 0; r < ranks().size(); ++r) {
+      ranks()[r].account(state_.end);
+      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{ranks()[r].spent_ps[c]} * rank_class(r).size;
     }
     for (std::size_t c = 0; c < kTimeClassCount; ++c) {
-      result_.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(in_.job.total_ranks()) / 1e12;
+      result.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(in_.job.total_ranks()) / 1e12;
     }
+    return result;
   }
 
   RuntimeInput in_;
-  std::vector<RankState> ranks_;
-  std::vector<ActivityState> activities_;
+  RunState state_;
+  Repetition repetition_;
   EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
-  Instant now_;
-  Instant end_;  // of the last operation; outdated kernel ends may be due later
   std::uint64_t steps_ = 0;
   std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
   std::uint32_t sink_rank_ = 0;
   std::uint32_t sink_streams_ = 0;
-  RuntimeResult result_;
+  std::int64_t lap_ = 0;
+  bool is_new_lap_ = false;
 };
 
 }  // namespace

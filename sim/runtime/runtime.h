@@ -19,6 +19,7 @@
 
 #include "base/time.h"
 #include "sim/network/network_model.h"
+#include "sim/runtime/run_state.h"
 #include "sim/symmetry/reduced_job.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
@@ -33,6 +34,7 @@ struct RuntimeInput {
   std::array<CollectiveTuning, 3> tunings;      // groups on one node, two nodes, more
   LinkNames link_name = number_of;              // of a link class, for messages
   double comm_slowdown = 0;                     // 0.18: a kernel takes 18 % longer while a collective is in flight
+  bool skips_repetition = true;
   std::optional<std::uint64_t> tie_seed;        // shuffles simultaneous kernel ends, completions and streams that can go on
   // Told now and then how far the run is: simulated time and completed operations and transfers.
   std::function<void(Instant now, std::int64_t events)> on_progress;
@@ -41,11 +43,8 @@ struct RuntimeInput {
 struct RuntimeResult {
   Duration step_time;
   std::array<double, kTimeClassCount> breakdown_s = {};  // mean over ranks; sums to step_time
-  std::uint64_t fingerprint = 0;  // order-free: sum over completed operations of hash(stream, position, bytes, tick)
-  std::int64_t events = 0;        // completed operations and transfers
-  std::int64_t collectives = 0;
-  std::int64_t messages = 0;
-  std::int64_t delivered_bytes = 0;
+  RunTotals totals;
+  Duration skipped;  // of the step, for it repeats what came before (repetition.h)
 };
 
 [[nodiscard]] RuntimeResult run_program(const RuntimeInput& input);

@@ -85,8 +85,8 @@ TEST(Runtime, ABlockingCollectiveIsExposed) {
   const RuntimeResult r = box.flow(p);
   EXPECT_NEAR(r.step_time.seconds(), 100.0 * kMiB / kPort, 1e-11);
   EXPECT_NEAR(of(r, TimeClass::kTp), 100.0 * kMiB / kPort, 1e-11);
-  EXPECT_EQ(r.collectives, 1);
-  EXPECT_EQ(r.delivered_bytes, 2 * 100 * kMiB);
+  EXPECT_EQ(r.totals.collectives, 1);
+  EXPECT_EQ(r.totals.delivered_bytes, 2 * 100 * kMiB);
 }
 
 // A TP and a DP collective of the same ranks share the port: together (S1 + S2) / B, not the sum of two times at full rate and not their maximum;
@@ -143,7 +143,7 @@ TEST(Runtime, AReceiverWaitsInABubbleUntilTheMessageIsOnItsWay) {
   EXPECT_NEAR(of(r, TimeClass::kBubble), 0.5e-3, 1e-11);  // mean over two ranks
   EXPECT_NEAR(of(r, TimeClass::kCompute), 0.5e-3, 1e-11);
   EXPECT_NEAR(of(r, TimeClass::kPp), transfer, 1e-11);  // the sender waits for the end of the step as well
-  EXPECT_EQ(r.messages, 1);
+  EXPECT_EQ(r.totals.messages, 1);
 }
 
 // A message that arrives before its receive is posted is kept for it.
@@ -197,7 +197,7 @@ TEST(Runtime, ShuffledTiesGiveTheSameRun) {
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
     const RuntimeResult shuffled = box.flow(p, 0.18, seed);
     EXPECT_EQ(shuffled.step_time, plain.step_time);
-    EXPECT_EQ(shuffled.fingerprint, plain.fingerprint);
+    EXPECT_EQ(shuffled.totals.fingerprint, plain.totals.fingerprint);
     EXPECT_EQ(shuffled.breakdown_s, plain.breakdown_s);
   }
 }

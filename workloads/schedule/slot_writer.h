@@ -12,6 +12,11 @@ class SlotWriter {
   // False when the program has ended.
   bool write();
 
+  // Program::lap and Program::repetitions of a rank of `stage`.
+  [[nodiscard]] static std::int64_t lap(const TrainingProgram& program, const ProgramCursor& at);
+  [[nodiscard]] static std::int64_t repetitions(const TrainingProgram& program, std::int64_t stage, const ProgramCursor& then,
+                                                const ProgramCursor& now);
+
  private:
   // What a cursor remembers between slots.
   enum Scratch : std::size_t {

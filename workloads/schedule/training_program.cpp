@@ -129,6 +129,12 @@ void TrainingProgram::ports(Rank rank, std::vector<Port>& out) const {
   }
 }
 
+std::int64_t TrainingProgram::lap(Rank, const ProgramCursor& at) const { return SlotWriter::lap(*this, at); }
+
+std::int64_t TrainingProgram::repetitions(Rank rank, const ProgramCursor& then, const ProgramCursor& now) const {
+  return SlotWriter::repetitions(*this, plan_.layout.coordinates(rank).pp, then, now);
+}
+
 bool TrainingProgram::expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const {
   return SlotWriter(*this, plan_.layout.coordinates(rank), cursor, sink).write();
 }

@@ -51,6 +51,8 @@ class TrainingProgram final : public Program {
   // The pipeline stage: its ranks differ in whom they talk to, not in what they do.
   [[nodiscard]] std::uint32_t role(Rank rank) const override { return plan_.layout.coordinates(rank).pp; }
   void ports(Rank rank, std::vector<Port>& out) const override;
+  [[nodiscard]] std::int64_t lap(Rank rank, const ProgramCursor& at) const override;
+  [[nodiscard]] std::int64_t repetitions(Rank rank, const ProgramCursor& then, const ProgramCursor& now) const override;
 
   [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
 

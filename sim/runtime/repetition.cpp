@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/runtime/repetition.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostCheckpoints = 4;  // laps a period may have, plus one
+constexpr std::size_t kMostCompleted = std::size_t{1} << 20;
+// Leaves room for what follows: instants end at about 106 days.
+constexpr std::int64_t kLatestPs = std::numeric_limits<std::int64_t>::max() / 2;
+
+class StateWriter {
+ public:
+  explicit StateWriter(std::vector<std::int64_t>& out) : out_(out) {}
+  void put(std::int64_t v) { out_.push_back(v); }
+  void put(Int128 v) {
+    put(static_cast<std::int64_t>(v >> 64));
+    put(static_cast<std::int64_t>(static_cast<std::uint64_t>(v)));
+  }
+  void put(const Op& op, std::int64_t wait_base) {
+    put(static_cast<std::int64_t>(op.kind) << 16 | static_cast<std::int64_t>(op.collective) << 8 |
+        static_cast<std::int64_t>(op.wait_stream));
+    put(static_cast<std::int64_t>(op.kernel.value()) << 32 | op.comm.value());
+    put(std::int64_t{op.peer.value()});
+    put(op.bytes);
+    put(op.kind == OpKind::kWait ? op.wait_count - wait_base : 0);
+  }
+
+ private:
+  std::vector<std::int64_t>& out_;
+};
+
+Int128 work_left(const ComputeState& c, Instant now) {
+  return c.is_running ? c.work_left - static_cast<Int128>((now - c.updated).picos()) * c.speed : 0;
+}
+
+void write_rank(const RankState& rank, Instant now, StateWriter& out) {
+  for (const StreamState& s : rank.streams) {
+    const std::span<const Op> queue = s.queue.pending();
+    out.put(static_cast<std::int64_t>(queue.size()) << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
+    for (const Op& op : queue) out.put(op, rank.streams[static_cast<std::size_t>(op.wait_stream)].completed);
+  }
+  out.put(work_left(rank.compute, now));
+  out.put(rank.compute.is_running ? rank.compute.speed : 0);
+  for (const std::uint16_t n : rank.in_flight) out.put(std::int64_t{n});
+  out.put(std::int64_t{rank.collectives_in_flight} << 1 | (rank.has_ended ? 1 : 0));
+}
+
+void write_activity(const ActivityState& a, StateWriter& out) {
+  out.put(std::int64_t{a.arrived} << 32 | static_cast<std::int64_t>(a.stream) << 2 | (a.is_moving ? 2 : 0) |
+          (a.receiver_waits ? 1 : 0));
+  out.put(a.messages_arrived - a.messages_received);
+  if (a.arrived > 0) out.put(a.op, 0);
+}
+
+// total + times x (now - then), refusing to overflow.
+void grow(std::int64_t& total, std::int64_t then, std::int64_t now, std::int64_t times) {
+  total = checked_add(total, checked_mul(checked_sub(now, then), times));
+}
+
+}  // namespace
+
+bool Repetition::look(RunState& state, NetworkModel& network) {
+  if (has_given_up_) return false;
+  if (completed_.size() > kMostCompleted) {
+    has_given_up_ = true;
+    checkpoints_.clear();
+    completed_ = {};
+    return false;
+  }
+  Checkpoint now = checkpoint(state, network);
+  for (auto then = checkpoints_.rbegin(); then != checkpoints_.rend(); ++then) {
+    if (then->state != now.state || !now.network.repeats(then->network)) continue;
+    const std::int64_t n = times(*then, now);
+    if (n == 0) continue;
+    repeat(state, *then, now, n);
+    network.repeat(then->network, now.network, n);
+    skipped_ += (now.network.at - then->network.at) * n;
+    checkpoints_.clear();
+    completed_.clear();
+    return true;
+  }
+  if (checkpoints_.size() == kMostCheckpoints) forget_oldest();
+  checkpoints_.push_back(std::move(now));
+  return false;
+}
+
+void Repetition::forget_oldest() {
+  checkpoints_.pop_front();
+  const std::size_t gone = checkpoints_.front().first_completed;
+  completed_.erase(completed_.begin(), completed_.begin() + static_cast<std::ptrdiff_t>(gone));
+  for (Checkpoint& c : checkpoints_) c.first_completed -= gone;
+}
+
+Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkModel& network) const {
+  Checkpoint c;
+  c.totals = state.totals;
+  c.first_completed = completed_.size();
+  network.save(state.now, c.network);
+  StateWriter out(c.state);
+  c.ranks.reserve(state.ranks.size());
+  for (RankState& rank : state.ranks) {
+    rank.account(state.now);
+    write_rank(rank, state.now, out);
+    RankMark& mark = c.ranks.emplace_back();
+    mark.cursor = rank.cursor;
+    mark.spent_ps = rank.spent_ps;
+    for (std::size_t s = 0; s < kStreamCount; ++s) mark.completed[s] = rank.streams[s].completed;
+  }
+  for (const ActivityState& a : state.activities) write_activity(a, out);
+  return c;
+}
+
+// How often the span comes again; also no further than where an instant, a count or an integral would leave its range by much.
+std::int64_t Repetition::times(const Checkpoint& then, const Checkpoint& now) const {
+  const std::int64_t period = (now.network.at - then.network.at).picos();
+  std::int64_t n = (kLatestPs - now.network.at.picos()) / std::max<std::int64_t>(period, 1);
+  for (std::size_t r = 0; r < now.ranks.size() && n > 0; ++r) {
+    n = std::min(n, program_.repetitions(job_.ranks()[r].representative, then.ranks[r].cursor, now.ranks[r].cursor));
+  }
+  return std::max<std::int64_t>(n, 0);
+}
+
+void Repetition::repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t n) const {
+  const Duration period = now.network.at - then.network.at;
+  const Duration shift = period * n;
+  for (std::size_t r = 0; r < state.ranks.size(); ++r) {
+    repeat_rank(state.ranks[r], then.ranks[r], now.ranks[r], now.network.at, shift, n);
+  }
+  RunTotals& t = state.totals;
+  grow(t.events, then.totals.events, now.totals.events, n);
+  grow(t.collectives, then.totals.collectives, now.totals.collectives, n);
+  grow(t.messages, then.totals.messages, now.totals.messages, n);
+  grow(t.delivered_bytes, then.totals.delivered_bytes, now.totals.delivered_bytes, n);
+  for (std::size_t i = then.first_completed; i < completed_.size(); ++i) {
+    const CompletedOp& op = completed_[i];
+    const auto s = static_cast<std::size_t>(op.stream);
+    const std::int64_t step = now.ranks[op.rank_class].completed[s] - then.ranks[op.rank_class].completed[s];
+    const auto size = static_cast<std::uint64_t>(job_.ranks()[op.rank_class].size);
+    for (std::int64_t k = 1; k <= n; ++k) {
+      t.fingerprint += size * operation_hash(op.stream, op.position + k * step, op.bytes, op.tick + period * k);
+    }
+  }
+  state.now = state.now + shift;
+  state.end = state.end + shift;
+}
+
+void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
+                             std::int64_t n) const {
+  for (StreamState& s : rank.streams) {
+    for (Op& op : s.queue.pending()) {
+      if (op.kind != OpKind::kWait) continue;
+      const auto target = static_cast<std::size_t>(op.wait_stream);
+      grow(op.wait_count, then.completed[target], now.completed[target], n);
+    }
+  }
+  for (std::size_t s = 0; s < kStreamCount; ++s) {
+    grow(rank.streams[s].completed, then.completed[s], now.completed[s], n);
+    grow(rank.cursor.pushed[s], then.cursor.pushed[s], now.cursor.pushed[s], n);
+  }
+  grow(rank.cursor.slot, then.cursor.slot, now.cursor.slot, n);
+  for (std::size_t i = 0; i < std::size(rank.cursor.scratch); ++i) {
+    grow(rank.cursor.scratch[i], then.cursor.scratch[i], now.cursor.scratch[i], n);
+  }
+  for (std::size_t c = 0; c < kTimeClassCount; ++c) grow(rank.spent_ps[c], then.spent_ps[c], now.spent_ps[c], n);
+  rank.compute.work_left = work_left(rank.compute, at);
+  rank.compute.updated = at + shift;
+  rank.accounted = rank.accounted + shift;
+}
+
+std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
+  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(bytes),
+                     static_cast<std::uint64_t>(tick.picos())});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that changes while a program runs, apart from the network and the events on the clock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/runtime/rank_state.h"
+
+namespace lockstep {
+
+// What a class of activities is doing. A member cannot arrive at the next collective before it has finished this one, so one is open at
+// a time; a channel sends one message at a time.
+struct ActivityState {
+  // Communicator: the collective being assembled or under way.
+  Op op;
+  std::uint32_t arrived = 0;
+  Stream stream = Stream::kCompute;  // of the first to arrive
+  // Channel: messages are matched in order.
+  bool receiver_waits = false;
+  std::int64_t messages_arrived = 0;
+  std::int64_t messages_received = 0;
+
+  bool is_moving = false;  // a transfer is in the network
+};
+
+// Counts, each class with its size.
+struct RunTotals {
+  std::uint64_t fingerprint = 0;  // order-free: sum over completed operations of hash(stream, position, bytes, tick)
+  std::int64_t events = 0;        // completed operations and transfers
+  std::int64_t collectives = 0;
+  std::int64_t messages = 0;
+  std::int64_t delivered_bytes = 0;
+};
+
+struct RunState {
+  Instant now;
+  Instant end;  // of the last operation; outdated kernel ends may be due later
+  std::vector<RankState> ranks;            // by rank class
+  std::vector<ActivityState> activities;   // by activity class
+  RunTotals totals;
+};
+
+// What a completed operation adds to the fingerprint.
+[[nodiscard]] std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick);
+
+}  // namespace lockstep
