@@ -85,6 +85,7 @@ bool Repetition::look(RunState& state, NetworkModel& network) {
     return true;
   }
   if (checkpoints_.size() == kMostCheckpoints) forget_oldest();
+  now.first_completed = completed_.size();
   checkpoints_.push_back(std::move(now));
   return false;
 }
@@ -99,7 +100,6 @@ void Repetition::forget_oldest() {
 Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkModel& network) const {
   Checkpoint c;
   c.totals = state.totals;
-  c.first_completed = completed_.size();
   network.save(state.now, c.network);
   StateWriter out(c.state);
   c.ranks.reserve(state.ranks.size());
@@ -173,8 +173,8 @@ void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMa
 }
 
 std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
-  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(bytes),
-                     static_cast<std::uint64_t>(tick.picos())});
+  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position),
+                     static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(tick.picos())});
 }
 
 }  // namespace lockstep
