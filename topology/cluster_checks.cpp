@@ -53,6 +53,16 @@ bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_c
   return is_good;
 }
 
+// A unit has one leaf per rail, and all of them in one pod. False when it has not.
+bool check_rails(const ClusterSpec& c, int rails, Section& at) {
+  if (!c.fabric.leaves_per_pod || *c.fabric.leaves_per_pod % rails == 0) return true;
+  at.error("fabric.leaves_per_pod",
+           fmt::format("{} leaves cut a unit in two, which wired by rail has {} leaves, one per NIC of a server",
+                       *c.fabric.leaves_per_pod, rails),
+           fmt::format("a multiple of {}", rails));
+  return false;
+}
+
 void check_ports(const ClusterSpec& c, const FabricSize& size, Section& at) {
   if (!c.fabric.switch_ports) return;
   const PortCounts used = ports_used(size.shape, c.node_count(), c.ports_per_node());
@@ -80,8 +90,9 @@ void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view 
 
 void check_cluster(const ClusterSpec& c, Section& at) {
   if (!check_nodes(c, at) || c.ports_per_node() == 0) return;
-  const int per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count());
-  const int leaves = (c.node_count() - 1) / per_leaf + 1;
+  const FabricShape attach{.nodes_per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count()), .wiring = c.fabric.wiring};
+  const int leaves = leaf_count(attach, c.node_count(), c.ports_per_node());
+  if (!check_rails(c, attach.rails(c.ports_per_node()), at)) return;
   const bool has_cores = c.fabric.leaves_per_pod && leaves > *c.fabric.leaves_per_pod;
   if (!check_cables(c, at, leaves > 1, has_cores)) return;
 

@@ -49,8 +49,8 @@ Network build_network(const ClusterSpec& c) {
       .build();
 }
 
-Router make_router(const ClusterSpec& c, const Network& network, std::uint64_t seed) {
-  return Router(network, c.routing_policy(), seed);
+Router make_router(const ClusterSpec& c, const Network& network, std::uint64_t seed, Bundling bundling) {
+  return Router(network, c.routing_policy(), seed, bundling);
 }
 
 }  // namespace lockstep

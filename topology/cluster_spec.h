@@ -50,6 +50,7 @@ struct ClusterSpec {
 [[nodiscard]] FabricSize cluster_fabric(const ClusterSpec& spec);
 [[nodiscard]] Network build_network(const ClusterSpec& spec);
 // `network` must be the one built from `spec` and outlive the router.
-[[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed);
+[[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed,
+                                 Bundling bundling = Bundling::kOff);
 
 }  // namespace lockstep

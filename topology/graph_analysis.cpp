@@ -63,7 +63,8 @@ struct SwitchGraph {
   };
   std::size_t switches = 0;
   std::vector<Trunk> trunks;
-  std::vector<std::int64_t> port_rate;  // of each rack's leaf
+  std::vector<std::int64_t> port_rate;  // of each leaf
+  std::size_t leaves_per_rack = 1;
 };
 
 std::int64_t bits_per_second(Rate r) { return r.units() / (Rate::kUnitsPerBytePerSecond / 8); }
@@ -72,7 +73,8 @@ SwitchGraph switches_of(const Network& net) {
   SwitchGraph g;
   const std::uint32_t first = net.fabric().leaf(0).value();
   g.switches = net.device_count() - first;
-  g.port_rate.assign(net.rack_count(), 0);
+  g.port_rate.assign(net.fabric().leaves(), 0);
+  g.leaves_per_rack = net.fabric().rails();
   std::map<std::uint32_t, SwitchGraph::Trunk> row;
   for (std::size_t s = 0; s < g.switches; ++s) {
     row.clear();
@@ -91,7 +93,9 @@ SwitchGraph switches_of(const Network& net) {
 }
 
 void find_flows(const SwitchGraph& g, GraphReport& report) {
-  const std::size_t racks = g.port_rate.size();
+  const std::size_t leaves = g.port_rate.size();
+  const std::size_t in_rack = g.leaves_per_rack;
+  const std::size_t in_half = leaves / in_rack / 2 * in_rack;
   SwitchFlow bisection(g.switches);
   SwitchFlow disjoint(g.switches);
   std::int64_t cables = 0;
@@ -101,13 +105,15 @@ void find_flows(const SwitchGraph& g, GraphReport& report) {
     cables += t.cables;
   }
   std::int64_t ports = 0;
-  for (std::size_t r = 0; r < racks / 2; ++r) {
-    bisection.add(bisection.source(), r, g.port_rate[r]);
-    bisection.add(racks - 1 - r, bisection.sink(), g.port_rate[racks - 1 - r]);
-    ports = checked_add(ports, g.port_rate[r]);
+  for (std::size_t l = 0; l < in_half; ++l) {
+    bisection.add(bisection.source(), l, g.port_rate[l]);
+    bisection.add(leaves - 1 - l, bisection.sink(), g.port_rate[leaves - 1 - l]);
+    ports = checked_add(ports, g.port_rate[l]);
   }
-  disjoint.add(disjoint.source(), 0, cables);
-  disjoint.add(racks - 1, disjoint.sink(), cables);
+  for (std::size_t l = 0; l < in_rack; ++l) {
+    disjoint.add(disjoint.source(), l, cables);
+    disjoint.add(leaves - 1 - l, disjoint.sink(), cables);
+  }
   report.bisection_bps = bisection.solve();
   report.bisection_ports_bps = ports;
   report.disjoint_paths = disjoint.solve();

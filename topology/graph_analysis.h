@@ -3,7 +3,7 @@
 // Boost.Graph stays inside graph_analysis.cpp.
 //
 //   bisection       max-flow from the ports of the first half of the racks to those of the last half (the middle rack of an odd
-//                   number only relays), over line rates. Parallel cables are one edge; the ports of a rack's leaf are one edge to
+//                   number only relays), over line rates. Parallel cables are one edge; the ports of a leaf are one edge to
 //                   the source or sink, which is exact because a port leads to one leaf only. Inside servers nothing limits.
 //   disjoint paths  most paths between the first and the last rack that share no cable: max-flow with one unit per cable
 //   diameter        most links on a shortest path between two endpoints. Found from the first and the last endpoint: every other one

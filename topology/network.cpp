@@ -59,13 +59,13 @@ EndpointId Network::endpoint(NodeId n, int index) const {
   return EndpointId(n.value() * static_cast<std::uint32_t>(endpoints_per_node_) + static_cast<std::uint32_t>(index));
 }
 
-std::uint32_t Network::rack_of(NodeId n) const { return fabric_.leaf_of(n.value(), 0); }
+std::uint32_t Network::rack_of(NodeId n) const { return fabric_.rack_of(n.value()); }
 
-std::uint32_t Network::pod_of(NodeId n) const { return fabric_.pod_of_leaf(rack_of(n)); }
+std::uint32_t Network::pod_of(NodeId n) const { return fabric_.pod_of_leaf(fabric_.leaf_of(n.value(), 0)); }
 
 int Network::nearest_nic(EndpointId e) const { return local(e) * nics_per_node_ / endpoints_per_node_; }
 
-Network::Ends Network::ends(const Hop& hop) const {
+FoldedClos::Ends Network::ends(const Hop& hop) const {
   const auto port = [this](EndpointId e, int nic) {
     const int chosen = nic == Hop::kNearestNic ? nearest_nic(e) : nic;
     LOCKSTEP_CHECK(chosen >= 0 && (chosen < nics_per_node_ || (chosen == 0 && nics_per_node_ == 0)), "NIC {} of a node with {}",
@@ -77,57 +77,54 @@ Network::Ends Network::ends(const Hop& hop) const {
 
 std::int64_t Network::path_count(const Hop& hop) const {
   if (stays_inside(hop)) return 1;
-  if (fabric_.leaves() == 0) return 0;
-  const Ends e = ends(hop);
-  return fabric_.path_count(e.from, e.to);
+  return fabric_.leaves() == 0 ? 0 : fabric_.path_count(ends(hop));
 }
 
-void Network::append_inside(const Hop& hop, std::vector<LinkId>& out) const {
-  const std::uint32_t first = node_of(hop.from).value() * node_links_;
-  std::visit([&](const auto& s) { s.append_inside(first, local(hop.from), local(hop.to), out); }, server_);
-}
-
-void Network::append_out(EndpointId from, std::uint32_t port, std::vector<LinkId>& out) const {
-  const std::uint32_t first = node_of(from).value() * node_links_;
-  std::visit([&](const auto& s) { s.append_out(first, local(from), static_cast<int>(port), out); }, server_);
-}
-
-void Network::append_in(std::uint32_t port, EndpointId to, std::vector<LinkId>& out) const {
-  const std::uint32_t first = node_of(to).value() * node_links_;
-  std::visit([&](const auto& s) { s.append_in(first, static_cast<int>(port), local(to), out); }, server_);
-}
-
-void Network::require_connected(const Hop& hop) const {
-  LOCKSTEP_CHECK(hop.from != hop.to, "endpoint {} sends to itself", hop.from.value());
-  LOCKSTEP_CHECK(hop.from.index() < endpoint_count() && hop.to.index() < endpoint_count(), "hop {} > {} of {} endpoints",
-                 hop.from.value(), hop.to.value(), endpoint_count());
-  if (path_count(hop) > 0) return;
+void Network::refuse(const Hop& hop) const {
   throw UserError(fmt::format("{} cannot reach {}: no path joins them", name(device_of(hop.from)), name(device_of(hop.to))),
                   "give the nodes NICs and the fabric enough switch tiers to join its leaves");
 }
 
-void Network::append_path(const Hop& hop, std::int64_t index, std::vector<LinkId>& out) const {
-  require_connected(hop);
-  LOCKSTEP_CHECK(index >= 0, "path {}", index);
-  if (stays_inside(hop)) return append_inside(hop, out);
-  const Ends e = ends(hop);
-  append_out(hop.from, e.from.port, out);
-  fabric_.append_path(e.from, e.to, index % fabric_.path_count(e.from, e.to), out);
-  append_in(e.to.port, hop.to, out);
+template <class AppendFabric>
+Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out,
+                         const AppendFabric& append_fabric) const {
+  LOCKSTEP_CHECK(hop.from != hop.to, "endpoint {} sends to itself", hop.from.value());
+  LOCKSTEP_CHECK(hop.from.index() < endpoint_count() && hop.to.index() < endpoint_count(), "hop {} > {} of {} endpoints",
+                 hop.from.value(), hop.to.value(), endpoint_count());
+  const auto add = [&](NodeId node, const auto& local_links) {
+    for (const std::uint32_t l : local_links) out.push_back({LinkId(node.value() * node_links_ + l), weight});
+  };
+  return std::visit(
+      [&](const auto& s) {
+        const NodeId from = node_of(hop.from);
+        const NodeId to = node_of(hop.to);
+        if (from == to) {
+          add(from, s.path_inside(local(hop.from), local(hop.to)));
+          return s.inside_latency();
+        }
+        if (fabric_.leaves() == 0) refuse(hop);
+        const FoldedClos::Ends e = ends(hop);
+        if (fabric_.path_count(e) == 0) refuse(hop);
+        add(from, s.path_out(local(hop.from), static_cast<int>(e.from.port)));
+        append_fabric(e);
+        add(to, s.path_in(static_cast<int>(e.to.port), local(hop.to)));
+        return s.port_latency() * 2 + fabric_.path_latency(e);
+      },
+      server_);
 }
 
-void Network::append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
-  require_connected(hop);
-  std::vector<LinkId> whole;
-  if (stays_inside(hop)) {
-    append_inside(hop, whole);
-  } else {
-    const Ends e = ends(hop);
-    append_out(hop.from, e.from.port, whole);
-    append_in(e.to.port, hop.to, whole);
-    fabric_.append_spray(e.from, e.to, weight, out);
-  }
-  for (const LinkId l : whole) out.push_back({l, weight});
+Duration Network::append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const {
+  LOCKSTEP_CHECK(index >= 0, "path {}", index);
+  return append(hop, weight, out,
+                [&](const FoldedClos::Ends& e) { fabric_.append_path(e, index % fabric_.path_count(e), weight, out); });
+}
+
+Duration Network::append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
+  return append(hop, weight, out, [&](const FoldedClos::Ends& e) { fabric_.append_spray(e, weight, out); });
+}
+
+Duration Network::append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
+  return append(hop, weight, out, [&](const FoldedClos::Ends& e) { fabric_.append_bundles(e, weight, out); });
 }
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 // equal-cost paths without storing any per-pair state. Knows no clock and no job.
 //
 // Endpoints are what sends and receives: GPUs, or bare hosts in a fabric without servers. They are numbered node by node.
-// A node is a server; racks group the nodes that share their first-tier switch, pods the racks that share a second tier.
+// A node is a server; racks group the nodes that share their first-tier switches, pods the racks that share a second tier.
 // Built by NetworkBuilder (topology/builder.h).
 //
 // Memory: O(devices + links), about 50 bytes a link. Not modelled here: anything that changes with time.
@@ -42,14 +42,13 @@ class Network {
 
   [[nodiscard]] std::size_t endpoint_count() const;
   [[nodiscard]] std::size_t node_count() const { return nodes_; }
-  [[nodiscard]] std::size_t rack_count() const { return fabric_.leaves(); }
+  [[nodiscard]] std::size_t rack_count() const { return fabric_.racks(); }
   [[nodiscard]] std::size_t pod_count() const { return fabric_.pods(); }
   [[nodiscard]] int endpoints_per_node() const { return endpoints_per_node_; }
   [[nodiscard]] int nics_per_node() const { return nics_per_node_; }  // 0 for bare hosts, whose only link is their NIC
   [[nodiscard]] DeviceId device_of(EndpointId e) const;
   [[nodiscard]] NodeId node_of(EndpointId e) const;
   [[nodiscard]] EndpointId endpoint(NodeId n, int index) const;
-  // The rack of the node's first port.
   [[nodiscard]] std::uint32_t rack_of(NodeId n) const;
   [[nodiscard]] std::uint32_t pod_of(NodeId n) const;
   [[nodiscard]] int nearest_nic(EndpointId e) const;  // index within the node
@@ -59,12 +58,15 @@ class Network {
   [[nodiscard]] std::int64_t path_count(const Hop& hop) const;
   // The largest path_count of any hop; every other count divides it.
   [[nodiscard]] std::int64_t max_path_count() const { return fabric_.max_path_count(); }
-  // Appends the links of path `index` (taken modulo path_count) from source to destination.
-  // PRE: hop.from != hop.to, index >= 0. POST: at least one link appended. Throws UserError when not connected.
-  void append_path(const Hop& hop, std::int64_t index, std::vector<LinkId>& out) const;
-  // Appends every link of every equal-cost path once, with its even share of `weight`. Cost: links, not paths.
-  // PRE: hop.from != hop.to, path_count divides weight. Throws UserError when not connected.
-  void append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // These append the links that a transfer of `weight` over `hop` loads, and return its latency (all equal-cost paths are equally
+  // long). PRE: hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
+  //
+  // Path `index` (>= 0, taken modulo path_count), from source to destination.
+  Duration append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // Every link of every equal-cost path once, with its even share. PRE: path_count divides weight. Cost: links, not paths.
+  Duration append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // Of the links that spray loads alike only the first (FoldedClos::first_of_bundle). Cost: at most ten links.
+  Duration append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
 
   [[nodiscard]] const Server& server() const { return server_; }
   [[nodiscard]] const FoldedClos& fabric() const { return fabric_; }
@@ -73,16 +75,12 @@ class Network {
   friend class NetworkBuilder;
   Network(Server server, FoldedClos fabric, std::uint32_t nodes);
   // The ports of a hop that leaves its node.
-  struct Ends {
-    FoldedClos::Port from;
-    FoldedClos::Port to;
-  };
-  [[nodiscard]] Ends ends(const Hop& hop) const;
+  [[nodiscard]] FoldedClos::Ends ends(const Hop& hop) const;
   [[nodiscard]] bool stays_inside(const Hop& hop) const { return node_of(hop.from) == node_of(hop.to); }
-  void append_inside(const Hop& hop, std::vector<LinkId>& out) const;
-  void append_out(EndpointId from, std::uint32_t port, std::vector<LinkId>& out) const;
-  void append_in(std::uint32_t port, EndpointId to, std::vector<LinkId>& out) const;
-  void require_connected(const Hop& hop) const;
+  // The links inside the nodes; append_fabric(ends) those between.
+  template <class AppendFabric>
+  Duration append(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out, const AppendFabric& append_fabric) const;
+  [[noreturn]] void refuse(const Hop& hop) const;
   [[nodiscard]] int local(EndpointId e) const;
 
   // Devices: node blocks, then the fabric's. Links: node blocks, then the fabric's.

@@ -35,7 +35,9 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
 }  // namespace
 
 PreparedCluster::PreparedCluster(const ClusterSpec& cluster, std::uint64_t seed)
-    : network(build_network(cluster)), router(make_router(cluster, network, seed)), tunings(tunings_of(cluster)) {}
+    : network(build_network(cluster)),
+      router(make_router(cluster, network, seed, Bundling::kOn)),
+      tunings(tunings_of(cluster)) {}
 
 NetworkKind network_kind(std::string_view name) {
   if (name == "analytic") return NetworkKind::kAnalytic;

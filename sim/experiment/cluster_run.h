@@ -22,7 +22,7 @@ struct PreparedCluster {
   PreparedCluster& operator=(const PreparedCluster&) = delete;
 
   Network network;
-  Router router;
+  Router router;                            // bundles links
   std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
 };
 

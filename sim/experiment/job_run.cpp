@@ -42,19 +42,21 @@ std::string plan_text(const TrainingPlan& plan) {
                      plan.job.micro_batch);
 }
 
-// `class_of`: by link of the network, the link of the model that stands for it.
-std::vector<LinkReport> busiest_links(const Network& network, std::span<const std::uint32_t> class_of,
-                                      const NetworkModel& model, Duration step) {
+// `class_of`: by link that the router uses, the link of the model that stands for it.
+std::vector<LinkReport> busiest_links(const Router& router, std::span<const std::uint32_t> class_of, const NetworkModel& model,
+                                      Duration step) {
   struct Busy {
     LinkId link;
     LinkUsage usage;
   };
+  const Network& network = router.network();
   std::vector<Busy> all;
   for (std::size_t i = 0; i < network.links().size(); ++i) {
-    const std::uint32_t c = class_of[i];
+    const LinkId id = LinkId::from_index(i);
+    const std::uint32_t c = class_of[router.representative(id).index()];
     if (c == Classes::kNone) continue;
     const LinkUsage usage = model.usage(LinkId(c), Instant() + step);
-    if (usage.bytes > 0) all.push_back({LinkId::from_index(i), usage});
+    if (usage.bytes > 0) all.push_back({id, usage});
   }
   const auto count = static_cast<std::ptrdiff_t>(std::min(kBusiestLinks, all.size()));
   std::partial_sort(all.begin(), all.begin() + count, all.end(), [](const Busy& a, const Busy& b) {
@@ -153,7 +155,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
-  r.links = busiest_links(prepared.network, partition.links.class_of, *model, run.step_time);
+  r.links = busiest_links(prepared.router, partition.links.class_of, *model, run.step_time);
   r.symmetry = symmetry_report(placed, partition, options.uses_symmetry);
   r.symmetry.repeated_s = run.skipped.seconds();
   r.events = run.totals.events;

@@ -95,6 +95,7 @@ std::string to_json(const TopologyReport& r) {
   if (c.nodes) j["nodes"] = *c.nodes;
   j[c.server ? "gpus" : "endpoints"] = c.gpus();
   j["racks"] = r.racks;
+  if (r.racks > 0) j["wiring"] = to_text(c.fabric.wiring);
   j["pods"] = r.pods;
   if (c.server) j["server"] = c.server->name;
   if (c.network) {

@@ -35,7 +35,7 @@ struct SwitchReport {
 struct TopologyReport {
   ClusterSpec cluster;
   std::array<std::int64_t, kDeviceKindCount> devices{};
-  std::int64_t racks = 0;
+  std::int64_t racks = 0;  // units where wired by rail
   std::int64_t pods = 0;
   std::vector<CableReport> cables;     // inside out
   std::vector<SwitchReport> switches;  // bottom up

@@ -25,12 +25,15 @@ std::string rate(LinkTier tier, Rate r) {
   return is_bus ? fmt::format("{:.4g} GB/s", r.bytes_per_second() / 1e9) : bits(r.bytes_per_second() * 8);
 }
 
+// What a rack is called.
+std::string_view rack_word(const TopologyReport& r) { return r.cluster.fabric.wiring == Wiring::kRail ? "unit" : "rack"; }
+
 std::string heading(const TopologyReport& r) {
   const ClusterSpec& c = r.cluster;
   std::string what =
       c.server ? fmt::format("{} x {} = {}", plural(*c.nodes, "node"), plural(c.server->gpus, "GPU"), plural(c.gpus(), "GPU"))
                : plural(c.gpus(), "endpoint");
-  if (r.racks > 0) what += " in " + plural(r.racks, "rack");
+  if (r.racks > 0) what += " in " + plural(r.racks, rack_word(r));
   if (r.pods > 1) what += fmt::format(" and {} pods", r.pods);
   return fmt::format("{}: {}\n", c.name, what);
 }
@@ -45,6 +48,10 @@ std::string parts(const TopologyReport& r) {
         n.gpudirect ? "with GPUDirect"
                     : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC", n.host_path_rate.bytes_per_second() / 1e9);
     out += line("Network", fmt::format("{} ({} x {} per node, {})", n.name, c.ports_per_node(), to_text(n.nic_rate), path));
+  }
+  if (r.racks > 0 && c.fabric.wiring == Wiring::kRail) {
+    out += line("Wiring", fmt::format("rail-optimised: NIC i of every node on leaf i of its unit ({})",
+                                      plural(c.ports_per_node(), "rail")));
   }
   if (r.equal_cost_paths > 1) {
     out += line("Routing", fmt::format("{} over up to {} equal-cost paths", to_text(c.routing_policy()), r.equal_cost_paths));
@@ -85,9 +92,9 @@ std::string analysis(const TopologyReport& r) {
   std::string out = "\n";
   if (g.bisection_bps) {
     const double share = static_cast<double>(*g.bisection_bps) / static_cast<double>(*g.bisection_ports_bps);
-    out += line("Bisection", fmt::format("{} between the halves of the racks, {:.4g} % of what their ports could send",
-                                         bits(static_cast<double>(*g.bisection_bps)), 100 * share));
-    out += line("Disjoint paths", fmt::format("{} between the first and the last rack", *g.disjoint_paths));
+    out += line("Bisection", fmt::format("{} between the halves of the {}s, {:.4g} % of what their ports could send",
+                                         bits(static_cast<double>(*g.bisection_bps)), rack_word(r), 100 * share));
+    out += line("Disjoint paths", fmt::format("{} between the first and the last {}", *g.disjoint_paths, rack_word(r)));
   }
   if (g.diameter) out += line("Diameter", fmt::format("{} from endpoint to endpoint", plural(*g.diameter, "link")));
   if (!g.is_connected) out += line("Connected", fmt::format("no: {} parts", g.components));

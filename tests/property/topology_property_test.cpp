@@ -5,48 +5,16 @@
 #include <map>
 #include <set>
 
-#include "tests/support/topology_fixtures.h"
+#include "tests/property/random_network.h"
 #include "topology/graph_analysis.h"
 #include "topology/routing/router.h"
 
 namespace lockstep {
 namespace {
 
-int between(int low, int high) { return *rc::gen::inRange(low, high + 1); }
-
-Network random_network() {
-  NetworkPlan plan;
-  plan.nodes = static_cast<std::uint32_t>(between(2, 24));
-  if (between(0, 1) == 1) {
-    plan.server = NvSwitchServer({.gpus = between(1, 8),
-                                  .nics = between(1, 9),
-                                  .nvlink = test::kUnitWire,
-                                  .gpu_pcie = test::kUnitWire,
-                                  .nic_pcie = test::kUnitWire});
-  }
-  plan.fabric = {.nodes_per_leaf = between(1, 5),
-                 .leaves_per_pod = between(0, 3),
-                 .spines = between(1, 5),
-                 .cores_per_spine = between(1, 4),
-                 .leaf_spine_cables = between(1, 3),
-                 .spine_core_cables = between(1, 3),
-                 .host = test::kUnitWire,
-                 .leaf_spine = test::kUnitWire,
-                 .spine_core = test::kUnitWire};
-  return NetworkBuilder(plan).build();
-}
-
-Hop random_hop(const Network& net) {
-  const int endpoints = static_cast<int>(net.endpoint_count());
-  const int from = between(0, endpoints - 1);
-  const int to = (from + between(1, endpoints - 1)) % endpoints;
-  Hop h = test::hop(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
-  if (net.nics_per_node() > 0) {
-    h.from_nic = between(Hop::kNearestNic, net.nics_per_node() - 1);
-    h.to_nic = between(Hop::kNearestNic, net.nics_per_node() - 1);
-  }
-  return h;
-}
+using test::between;
+using test::random_hop;
+using test::random_network;
 
 // Consecutive links join, the first leaves the source and the last reaches the destination, no device is met twice; all paths of
 // a pair are different and equally long.
@@ -58,8 +26,7 @@ RC_GTEST_PROP(TopologyProperty, EveryPathLeadsFromSourceToDestination, ()) {
   RC_ASSERT(paths > 0);
   RC_ASSERT(net.max_path_count() % paths == 0);
   for (std::int64_t i = 0; i < paths; ++i) {
-    std::vector<LinkId> links;
-    net.append_path(h, i, links);
+    const std::vector<LinkId> links = test::path_links(net, h, i);
     std::set<DeviceId> met{net.device_of(h.from)};
     DeviceId at = net.device_of(h.from);
     for (const LinkId l : links) {
@@ -113,6 +80,18 @@ RC_GTEST_PROP(TopologyProperty, SprayIsTheSumOfItsPaths, ()) {
   RC_ASSERT(route.latency == expected.latency);
 }
 
+// The latency told with a path is the sum over its links.
+RC_GTEST_PROP(TopologyProperty, LatencyIsThatOfTheLinks, ()) {
+  const auto wire = [](int nanos) { return Wire::pure(Rate::gbps(100), Duration::nanos(nanos)); };
+  const Network net = random_network({wire(between(0, 9)), wire(between(0, 9)), wire(between(0, 9))});
+  const Hop h = random_hop(net);
+  std::vector<LinkShare> shares;
+  const Duration told = net.append_path(h, between(0, 1'000), 1, shares);
+  Duration sum;
+  for (const LinkShare& s : shares) sum += net.link(s.link).latency;
+  RC_ASSERT(told == sum);
+}
+
 // Whatever the policy picks is one of the equal-cost paths.
 RC_GTEST_PROP(TopologyProperty, EveryPolicyPicksAnEqualCostPath, ()) {
   const Network net = random_network();
@@ -150,6 +129,31 @@ RC_GTEST_PROP(TopologyProperty, BisectionOfALeafSpineIsItsClosedForm, ()) {
   RC_ASSERT(r.is_connected);
   RC_ASSERT(*r.bisection_bps == std::int64_t{100'000'000'000} * (leaves / 2) * std::min(hosts, spines * cables));
   RC_ASSERT(*r.disjoint_paths == spines * cables);
+}
+
+// Units of r leaves, one pod: each half has half of the units, and each of their leaves sends the lesser of its ports (one of each node)
+// and its uplinks. Every spine has r x cables to the first unit and as many to the last.
+RC_GTEST_PROP(TopologyProperty, BisectionOfARailFabricIsItsClosedForm, ()) {
+  const int units = 2 * between(1, 4);
+  const int nodes = between(1, 6);
+  const int rails = between(1, 5);
+  const int spines = between(1, 6);
+  const int cables = between(1, 3);
+  const Wire fast = Wire::pure(Rate::gbps(1'000), Duration());
+  const Network net =
+      NetworkBuilder({.nodes = static_cast<std::uint32_t>(units * nodes),
+                      .server = NvSwitchServer({.gpus = 2, .nics = rails, .nvlink = fast, .gpu_pcie = fast, .nic_pcie = fast}),
+                      .fabric = {.nodes_per_leaf = nodes,
+                                 .wiring = Wiring::kRail,
+                                 .spines = spines,
+                                 .leaf_spine_cables = cables,
+                                 .host = test::kUnitWire,
+                                 .leaf_spine = test::kUnitWire}})
+          .build();
+  const GraphReport r = analyze_graph(net);
+  RC_ASSERT(r.is_connected);
+  RC_ASSERT(*r.bisection_bps == std::int64_t{100'000'000'000} * (units / 2) * rails * std::min(nodes, spines * cables));
+  RC_ASSERT(*r.disjoint_paths == rails * spines * cables);
 }
 
 // Full pods, an even number of them: each leaf sends the lesser of ports and uplinks, each pod the lesser of that and what its spines

@@ -49,11 +49,18 @@ inline Network boxes(std::uint32_t nodes, int gpus, int nics, int spines = 2) {
 
 inline Hop hop(std::uint32_t from, std::uint32_t to) { return {.from = EndpointId(from), .to = EndpointId(to)}; }
 
-inline std::vector<std::string> path_names(const Network& net, const Hop& h, std::int64_t index = 0) {
+// The links of path `index` from source to destination.
+inline std::vector<LinkId> path_links(const Network& net, const Hop& h, std::int64_t index = 0) {
+  std::vector<LinkShare> shares;
+  net.append_path(h, index, 1, shares);
   std::vector<LinkId> links;
-  net.append_path(h, index, links);
+  for (const LinkShare& s : shares) links.push_back(s.link);
+  return links;
+}
+
+inline std::vector<std::string> path_names(const Network& net, const Hop& h, std::int64_t index = 0) {
   std::vector<std::string> names;
-  for (const LinkId l : links) names.push_back(net.name(l));
+  for (const LinkId l : path_links(net, h, index)) names.push_back(net.name(l));
   return names;
 }
 

@@ -95,10 +95,8 @@ TEST(ClusterSpec, NicsPerNodeReplacesThoseOfTheNetwork) {
 TEST(ClusterSpec, WithoutGpudirectTheHostPathLimits) {
   const Network net = build_network(shipped_cluster("dgx-h100", {"network=tcp-1x100"}));
   EXPECT_NEAR(payload(net, LinkTier::kHost), 11.75, 1e-9);
-  std::vector<LinkId> path;
-  net.append_path(test::hop(0, 8), 0, path);
   std::vector<double> rates;
-  for (const LinkId l : path) rates.push_back(net.link(l).capacity.bytes_per_second() / 1e9);
+  for (const LinkId l : test::path_links(net, test::hop(0, 8))) rates.push_back(net.link(l).capacity.bytes_per_second() / 1e9);
   EXPECT_EQ(rates.size(), 6u);
   EXPECT_NEAR(*std::min_element(rates.begin(), rates.end()), 5, 1e-9);
 }
@@ -186,6 +184,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadCluster{"TooManyLeaves", kDgx + "nodes: 512\nfabric: {nodes_per_leaf: 4, oversubscription: 1, switch_ports: 64}\n",
                    "c.yaml:5:64: error: fabric.switch_ports: a spine switch needs 128 ports and has 64 (fewer nodes, or a "
                    "third tier: give leaves_per_pod)"},
+        BadCluster{
+            "PodsSplitAUnit", kDgx + "nodes: 64\nfabric: {wiring: rail, nodes_per_leaf: 8, leaves_per_pod: 12}\n",
+            "c.yaml:5:59: error: fabric.leaves_per_pod: 12 leaves cut a unit in two, which wired by rail has 8 leaves, one "
+            "per NIC of a server (a multiple of 8)"},
+        BadCluster{"RailLeafTooSmall",
+                   kDgx + "nodes: 64\nfabric: {wiring: rail, nodes_per_leaf: 64, spines: 1, switch_ports: 64}\n",
+                   "c.yaml:5:40: error: fabric.nodes_per_leaf: a leaf switch needs 65 ports and has 64 (fewer nodes per leaf, "
+                   "fewer spines, or more oversubscription)"},
         BadCluster{"TooManyLinks", kDgx + "nodes: 100000\nfabric: {nodes_per_leaf: 1, spines: 1000}\n",
                    "c.yaml:4:8: error: nodes: the cluster would have 2.06e+08 links, more than 64000000 (fewer nodes, switches "
                    "or cables)"},

@@ -68,6 +68,37 @@ TEST(FabricSize, TiersThatNothingCrossesDoNotExist) {
   EXPECT_EQ(pod.shape.cores_per_spine, 0);
 }
 
+// 32 nodes of 8 NICs: by rack a leaf takes 256 ports, by rail 32 of them, and there are eight times as many leaves. 64 nodes: 2 units of 8
+// leaves, all of them on each of 32 spines.
+TEST(FabricSize, ARailLeafTakesOnePortOfEachNode) {
+  EXPECT_EQ(size_fabric({.nodes_per_leaf = 32}, wires(), 64, 8).shape.spines, 256);
+  const FabricSize s = size_fabric({.nodes_per_leaf = 32, .wiring = Wiring::kRail}, wires(), 64, 8);
+  EXPECT_EQ(s.shape.spines, 32);
+  EXPECT_DOUBLE_EQ(s.leaf.real, 1);
+  EXPECT_EQ(leaf_count(s.shape, 64, 8), 16);
+  const PortCounts p = ports_used(s.shape, 64, 8);
+  EXPECT_EQ(p.leaf, 64);
+  EXPECT_EQ(p.spine, 16);
+}
+
+// One unit still has 8 leaves, which only spines connect.
+TEST(FabricSize, OneUnitNeedsSpinesBetweenItsRails) {
+  const FabricSize s = size_fabric({.wiring = Wiring::kRail, .oversubscription = 2}, wires(), 16, 8);
+  EXPECT_EQ(s.shape.spines, 8);
+  EXPECT_EQ(ports_used(s.shape, 16, 8).spine, 8);
+}
+
+// 2 units a pod = 16 leaves: spine 16 down, 16 up over 4 cables to each of 4 cores; 4 pods: core 4 x 4.
+TEST(FabricSize, PodsOfRailsCountLeaves) {
+  FabricShape w = wires();
+  w.spine_core_cables = 4;
+  const FabricSize s = size_fabric({.nodes_per_leaf = 32, .wiring = Wiring::kRail, .leaves_per_pod = 16}, w, 256, 8);
+  EXPECT_EQ(s.shape.cores_per_spine, 4);
+  const PortCounts p = ports_used(s.shape, 256, 8);
+  EXPECT_EQ(p.spine, 32);
+  EXPECT_EQ(p.core, 16);
+}
+
 // Leaf 32 + 16 up; spine 4 leaves + 2 cores x 3 cables; core 2 pods x 3 cables.
 TEST(FabricSize, PortsAreThoseOfTheFullestSwitch) {
   const FabricShape f{.nodes_per_leaf = 32, .leaves_per_pod = 4, .spines = 16, .cores_per_spine = 2, .spine_core_cables = 3};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 
 #include "tests/support/topology_fixtures.h"
 
@@ -63,6 +64,49 @@ TEST(Router, SprayEqualsTheSumOfItsPaths) {
   for (int i = 0; i < 90; ++i) single.add_on_path(hop(0, 11), i, sum);
   Router::finish(sum);
   EXPECT_EQ(route_of(spray, hop(0, 11)).shares, sum.shares);
+}
+
+// 3 spines x 2 cables up from a leaf, 3 x 5 x 3 up from a pod, W = 90: the first of the 6 stands for them with 90/6, the first of the 45
+// with 90/45, once up and once down.
+TEST(Router, OneLinkStandsForABundle) {
+  const Network net = three_tiers(2, 3);
+  const Router router(net, RoutingPolicy::kSpray, 0, Bundling::kOn);
+  EXPECT_EQ(router.weight(), 90);
+  std::map<std::string, std::int64_t> shares;
+  for (const LinkShare& s : route_of(router, hop(0, 11)).shares) shares[net.name(s.link)] = s.coefficient;
+  EXPECT_EQ(shares, (std::map<std::string, std::int64_t>{{"host0>pod0.leaf0", 90},
+                                                         {"pod0.leaf0>pod0.spine0#0", 15},
+                                                         {"pod0.spine0>core0#0", 2},
+                                                         {"core0>pod2.spine0#0", 2},
+                                                         {"pod2.spine0>pod2.leaf1#0", 15},
+                                                         {"pod2.leaf1>host11", 90}}));
+}
+
+// Leaf and pod, direction by direction; host links and an unbundled router's links speak for themselves.
+TEST(Router, TheFirstLinkOfALeafOrPodIsTheRepresentative) {
+  const Network net = three_tiers(2, 3);
+  const Router router(net, RoutingPolicy::kSpray, 0, Bundling::kOn);
+  const Router plain(net, RoutingPolicy::kSpray, 0);
+  const Router ecmp(net, RoutingPolicy::kEcmp, 0, Bundling::kOn);
+  std::map<std::string, std::string> of;
+  for (std::size_t l = 0; l < net.links().size(); ++l) {
+    const LinkId link = LinkId::from_index(l);
+    of[net.name(link)] = net.name(router.representative(link));
+    EXPECT_EQ(plain.representative(link), link);
+    EXPECT_EQ(ecmp.representative(link), link);
+  }
+  EXPECT_EQ(of["host3>pod0.leaf1"], "host3>pod0.leaf1");
+  EXPECT_EQ(of["pod0.leaf1>pod0.spine2#1"], "pod0.leaf1>pod0.spine0#0");
+  EXPECT_EQ(of["pod0.spine2>pod0.leaf1#1"], "pod0.spine0>pod0.leaf1#0");
+  EXPECT_EQ(of["pod1.spine2>core14#2"], "pod1.spine0>core0#0");
+  EXPECT_EQ(of["core7>pod1.spine1#0"], "core0>pod1.spine0#0");
+}
+
+// A fixed path loads one link of a bundle more than the others.
+TEST(Router, BundlesTakeNoFixedPaths) {
+  const Network net = leaf_spine(4);
+  Route r;
+  EXPECT_THROW(Router(net, RoutingPolicy::kSpray, 0, Bundling::kOn).add_on_path(hop(0, 4), 1, r), InternalError);
 }
 
 // 12,000 keys on 4 paths: 3,000 each expected; sigma = sqrt(12000 x 1/4 x 3/4) = 47, so 5 sigma = 237.

@@ -86,6 +86,28 @@ TEST(TopologyReport, TableIsWhatAnArchitectReads) {
 )");
 }
 
+// 2048 nodes in 64 units of 32, 8 leaves each; 32 leaves a pod: 16 pods of 32 spines; 32 spines x 8 cores, 4 cables each. Every switch
+// uses 64 ports; half of 16,384 ports of 400 G: 3276.8 T; a unit has 8 x 32 uplinks.
+TEST(TopologyReport, TheRailFabricOf16384GpusFillsItsSwitches) {
+  const TopologyReport r = report("h100-rail-16384");
+  const auto j = nlohmann::json::parse(to_json(r));
+  EXPECT_EQ(j["gpus"], 16384);
+  EXPECT_EQ(j["wiring"], "rail");
+  EXPECT_EQ(j["racks"], 64);
+  EXPECT_EQ(j["pods"], 16);
+  EXPECT_EQ(j["devices"]["leaf"], 512);
+  EXPECT_EQ(j["devices"]["spine"], 512);
+  EXPECT_EQ(j["devices"]["core"], 256);
+  for (const auto& s : j["switches"]) EXPECT_EQ(s["ports_used"], 64);
+  EXPECT_EQ(j["equal_cost_paths"], 32 * 8 * 4);
+  EXPECT_EQ(j["bisection_bps"], std::int64_t{8192} * 400'000'000'000);
+  EXPECT_EQ(j["bisection_ports_bps"], j["bisection_bps"]);
+  EXPECT_EQ(j["disjoint_paths"], 256);
+  const std::string table = to_table(r);
+  EXPECT_NE(table.find("16384 GPUs in 64 units and 16 pods"), std::string::npos) << table;
+  EXPECT_NE(table.find("NIC i of every node on leaf i of its unit (8 rails)"), std::string::npos) << table;
+}
+
 // 9 nodes in 3 racks of a pod each, 4 spines a pod, 4 cores: 9 host bundles, 12 leaf-spine cables, 12 x 1 spine-core.
 TEST(Dot, DrawsEveryBundleOnce) {
   const ClusterSpec spec = shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100",

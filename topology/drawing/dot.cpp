@@ -56,21 +56,28 @@ class DotWriter {
                        count(net_.nics_per_node(), "NIC"));
   }
 
-  // One box per rack with its leaf and nodes; pods around them where there are several.
+  // One box per rack (unit) with its leaves and nodes; pods around them where there are several.
   void write_nodes() {
     if (net_.rack_count() == 0) {
       for (std::uint32_t n = 0; n < net_.node_count(); ++n) add("  \"{}\" [label=\"{}\"];\n", node_name(n), node_label(n));
       return;
     }
+    const FoldedClos& f = net_.fabric();
     const bool has_pods = net_.pod_count() > 1;
+    const std::string_view word = f.shape().wiring == Wiring::kRail ? "unit" : "rack";
+    std::uint32_t in_pod = 0;
     std::uint32_t n = 0;
     for (std::uint32_t rack = 0; rack < net_.rack_count(); ++rack) {
-      const std::uint32_t pod = net_.fabric().pod_of_leaf(rack);
-      const bool is_first = rack == 0 || net_.fabric().pod_of_leaf(rack - 1) != pod;
+      const std::uint32_t first_leaf = rack * f.rails();
+      const std::uint32_t pod = f.pod_of_leaf(first_leaf);
+      const bool is_first = rack == 0 || f.pod_of_leaf(first_leaf - 1) != pod;
+      in_pod = is_first ? 0 : in_pod + 1;
       if (has_pods && is_first)
         add("{}  subgraph cluster_pod{} {{ label=\"pod {}\"; color=\"#b0b0b0\";\n", rack == 0 ? "" : "  }\n", pod, pod);
-      add("  subgraph cluster_rack{} {{ label=\"rack {}\"; color=\"#d0d0d0\";\n", rack, rack);
-      add("    \"{}\" [fillcolor=\"#d5e8d4\"];\n", net_.name(net_.fabric().leaf(rack)));
+      add("  subgraph cluster_rack{} {{ label=\"{} {}\"; color=\"#d0d0d0\";\n", rack, word, in_pod);
+      for (std::uint32_t l = first_leaf; l < first_leaf + f.rails(); ++l) {
+        add("    \"{}\" [fillcolor=\"#d5e8d4\"];\n", net_.name(f.leaf(l)));
+      }
       for (; n < net_.node_count() && net_.rack_of(NodeId(n)) == rack; ++n) {
         add("    \"{}\" [label=\"{}\"];\n", node_name(n), node_label(n));
       }

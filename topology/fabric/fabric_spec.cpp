@@ -29,19 +29,24 @@ int ceil_share(int total, int per) { return (total - 1) / per + 1; }
 
 }  // namespace
 
+int leaf_count(const FabricShape& f, int nodes, int ports_per_node) {
+  return ceil_share(nodes, f.nodes_per_leaf) * f.rails(ports_per_node);
+}
+
 bool TierRatio::is_off() const { return asked && real > 0 && std::fabs(real / *asked - 1) > 0.01; }
 
 FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nodes, int ports_per_node) {
   FabricSize size{.shape = wires, .leaf = {}, .spine = {}};
   FabricShape& f = size.shape;
   f.nodes_per_leaf = spec.nodes_per_leaf.value_or(nodes);
-  const int leaves = ceil_share(nodes, f.nodes_per_leaf);
+  f.wiring = spec.wiring;
+  const int leaves = leaf_count(f, nodes, ports_per_node);
   f.leaves_per_pod = spec.leaves_per_pod.value_or(0);
   f.spines = 0;
   f.cores_per_spine = 0;
   if (leaves == 1) return size;
 
-  const std::int64_t down = std::int64_t{f.nodes_per_leaf} * ports_per_node;
+  const std::int64_t down = std::int64_t{f.nodes_per_leaf} * ports_per_node / f.rails(ports_per_node);
   if (!spec.spines) size.leaf.asked = spec.oversubscription.value_or(1);
   f.spines = spec.spines ? *spec.spines
                          : switches_above(down, wires.host.nominal, *size.leaf.asked, wires.leaf_spine.nominal,
@@ -62,9 +67,9 @@ FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nod
 
 PortCounts ports_used(const FabricShape& f, int nodes, int ports_per_node) {
   PortCounts p;
-  const int leaves = ceil_share(nodes, f.nodes_per_leaf);
+  const int leaves = leaf_count(f, nodes, ports_per_node);
   const int in_leaf = std::min(nodes, f.nodes_per_leaf);
-  p.leaf = std::int64_t{in_leaf} * ports_per_node;
+  p.leaf = std::int64_t{in_leaf} * ports_per_node / f.rails(ports_per_node);
   if (leaves == 1) return p;
   p.leaf += std::int64_t{f.spines} * f.leaf_spine_cables;
   const bool has_cores = f.leaves_per_pod > 0 && leaves > f.leaves_per_pod;
@@ -81,10 +86,19 @@ const FieldTable<FabricSpec>& fabric_fields() {
     FieldTable<FabricSpec> t;
     t.field("nodes_per_leaf", &FabricSpec::nodes_per_leaf)
         .range(1, kMostNodes)
-        .doc("servers (or bare hosts) whose ports share a leaf switch; one leaf for all when absent");
+        .doc(
+            "servers (or bare hosts) whose ports share a leaf switch, or a set of leaves when wired by rail; all of them when "
+            "absent");
+    t.choice("wiring", &FabricSpec::wiring,
+             {{"rack", Wiring::kRack, "all NICs of a server on the leaf of its rack"},
+              {"rail", Wiring::kRail,
+               "NIC i of every server on leaf i of its unit (rail-optimised; nodes_per_leaf servers make a unit)"}})
+        .doc("which leaf a NIC is cabled to");
     t.field("leaves_per_pod", &FabricSpec::leaves_per_pod)
         .range(1, kMostNodes)
-        .doc("leaves that share their spines; given: pods meet in core switches (three tiers)");
+        .doc(
+            "leaves that share their spines; given: pods meet in core switches (three tiers). By rail a multiple of the NICs "
+            "of a server");
     t.field("spines", &FabricSpec::spines).range(1, kMostSwitches).doc("spine switches per pod; every leaf reaches each");
     t.field("oversubscription", &FabricSpec::oversubscription)
         .range(kLowestRatio, kHighestRatio)
@@ -110,7 +124,8 @@ const FieldTable<FabricSpec>& fabric_fields() {
         at.error(f.cores_per_spine ? "cores_per_spine" : "core_oversubscription", "needs pods to connect",
                  "give leaves_per_pod as well");
       }
-      if ((f.spines || f.oversubscription || f.leaves_per_pod) && !f.nodes_per_leaf) {
+      const bool has_one_leaf = !f.nodes_per_leaf && f.wiring == Wiring::kRack;
+      if ((f.spines || f.oversubscription || f.leaves_per_pod) && has_one_leaf) {
         at.error("nodes_per_leaf", "is missing: without it all servers share one leaf, which needs no spine",
                  "give nodes_per_leaf");
       }

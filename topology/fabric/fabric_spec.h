@@ -18,7 +18,8 @@ template <class T>
 class FieldTable;
 
 struct FabricSpec {
-  std::optional<int> nodes_per_leaf;       // absent: one leaf for all
+  std::optional<int> nodes_per_leaf;  // absent: one leaf (or one set of rails) for all
+  Wiring wiring = Wiring::kRack;
   std::optional<int> leaves_per_pod;       // given: three tiers
   std::optional<int> spines;               // per pod
   std::optional<double> oversubscription;  // leaf tier
@@ -57,8 +58,12 @@ struct FabricSize {
 };
 
 // `wires` gives host, leaf_spine and spine_core cables; the counts of the result come from `spec`.
+// Wired by rail a leaf takes one port of each of its nodes, by rack all of them.
 // PRE: the spec passed its validation, ports_per_node > 0, nodes > 0.
 [[nodiscard]] FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nodes, int ports_per_node);
+
+// Leaves of a fabric for so many nodes.
+[[nodiscard]] int leaf_count(const FabricShape& shape, int nodes, int ports_per_node);
 
 // What a fabric of this size asks of the switch with the most ports in each tier; 0 where there is no such tier.
 struct PortCounts {

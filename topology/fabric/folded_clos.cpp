@@ -21,19 +21,24 @@ void append_pair(DeviceId low, DeviceId high, const Wire& wire, LinkTier tier, s
 
 }  // namespace
 
+std::string_view to_text(Wiring wiring) { return wiring == Wiring::kRail ? "rail" : "rack"; }
+
 FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node, std::uint32_t first_device,
                        std::uint32_t first_link)
     : shape_(shape),
       nodes_(nodes),
       ports_per_node_(ports_per_node),
+      nodes_per_rack_(as_count(shape.nodes_per_leaf)),
+      rails_(as_count(shape.rails(static_cast<int>(ports_per_node)))),
       leaf_cables_(as_count(shape.leaf_spine_cables)),
       core_cables_(as_count(shape.spine_core_cables)),
       first_device_(first_device),
       first_link_(first_link) {
   LOCKSTEP_CHECK(nodes > 0 && shape.nodes_per_leaf > 0, "{} nodes, {} per leaf", nodes, shape.nodes_per_leaf);
-  const std::uint32_t per_leaf = as_count(shape.nodes_per_leaf);
-  leaves_ = ports_per_node == 0 ? 0 : (nodes - 1) / per_leaf + 1;
+  leaves_ = ports_per_node == 0 ? 0 : ((nodes - 1) / nodes_per_rack_ + 1) * rails_;
   leaves_per_pod_ = shape.leaves_per_pod > 0 ? as_count(shape.leaves_per_pod) : std::max(leaves_, 1u);
+  LOCKSTEP_CHECK(leaves_ <= leaves_per_pod_ || leaves_per_pod_ % rails_ == 0, "pods of {} leaves split racks of {} rails",
+                 leaves_per_pod_, rails_);
   pods_ = leaves_ == 0 ? 0 : (leaves_ - 1) / leaves_per_pod_ + 1;
   spines_ = leaves_ > 1 ? as_count(shape.spines) : 0;
   cores_per_spine_ = pods_ > 1 ? as_count(shape.cores_per_spine) : 0;
@@ -61,7 +66,10 @@ std::string FoldedClos::name(DeviceId device) const {
   const std::uint32_t i = device.value() - first_device_;
   const bool one_pod = pods_ == 1;
   if (i < leaves_) {
-    return one_pod ? fmt::format("leaf{}", i) : fmt::format("pod{}.leaf{}", i / leaves_per_pod_, i % leaves_per_pod_);
+    const std::uint32_t in_pod = i % leaves_per_pod_;
+    const std::string leaf =
+        rails_ == 1 ? fmt::format("leaf{}", in_pod) : fmt::format("unit{}.rail{}", in_pod / rails_, in_pod % rails_);
+    return one_pod ? leaf : fmt::format("pod{}.{}", i / leaves_per_pod_, leaf);
   }
   if (i < leaves_ + spines()) {
     const std::uint32_t s = i - leaves_;
@@ -106,25 +114,34 @@ void FoldedClos::append_links(const std::function<DeviceId(std::uint32_t, std::u
   }
 }
 
-std::int64_t FoldedClos::path_count(Port from, Port to) const {
-  const std::uint32_t a = leaf_of(from.node, from.port);
-  const std::uint32_t b = leaf_of(to.node, to.port);
+std::int64_t FoldedClos::path_count(const Ends& ends) const {
+  const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
+  const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   if (a == b) return 1;
-  const std::int64_t in_pod = std::int64_t{spines_} * leaf_cables_;
+  const std::int64_t in_pod = leaf_bundle();
   return pod_of_leaf(a) == pod_of_leaf(b) ? in_pod : in_pod * cores_per_spine_ * core_cables_;
 }
 
 std::int64_t FoldedClos::max_path_count() const {
   if (leaves_ <= 1) return 1;
-  const std::int64_t in_pod = std::int64_t{spines_} * leaf_cables_;
+  const std::int64_t in_pod = leaf_bundle();
   const std::int64_t across = pods_ > 1 ? in_pod * cores_per_spine_ * core_cables_ : 0;
   return std::max<std::int64_t>({1, in_pod, across});
 }
 
-void FoldedClos::append_path(Port from, Port to, std::int64_t index, std::vector<LinkId>& out) const {
-  const std::uint32_t a = leaf_of(from.node, from.port);
-  const std::uint32_t b = leaf_of(to.node, to.port);
-  out.push_back(port_up(from));
+Duration FoldedClos::path_latency(const Ends& ends) const {
+  const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
+  const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
+  Duration one_way = shape_.host.latency;
+  if (a != b) one_way += shape_.leaf_spine.latency;
+  if (pod_of_leaf(a) != pod_of_leaf(b)) one_way += shape_.spine_core.latency;
+  return one_way * 2;
+}
+
+void FoldedClos::append_path(const Ends& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const {
+  const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
+  const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
+  out.push_back({port_up(ends.from), weight});
   if (a != b) {
     const bool across = pod_of_leaf(a) != pod_of_leaf(b);
     auto rest = static_cast<std::uint32_t>(index);
@@ -137,41 +154,63 @@ void FoldedClos::append_path(Port from, Port to, std::int64_t index, std::vector
     const std::uint32_t leaf_cable = take(leaf_cables_);
     const std::uint32_t core = across ? take(cores_per_spine_) : 0;
     const std::uint32_t spine = rest;
-    out.push_back(leaf_up(a, spine, leaf_cable));
+    out.push_back({leaf_up(a, spine, leaf_cable), weight});
     if (across) {
-      out.push_back(spine_up(pod_of_leaf(a), spine, core, core_cable));
-      out.push_back(down(spine_up(pod_of_leaf(b), spine, core, core_cable)));
+      out.push_back({spine_up(pod_of_leaf(a), spine, core, core_cable), weight});
+      out.push_back({down(spine_up(pod_of_leaf(b), spine, core, core_cable)), weight});
     }
-    out.push_back(down(leaf_up(b, spine, leaf_cable)));
+    out.push_back({down(leaf_up(b, spine, leaf_cable)), weight});
   }
-  out.push_back(down(port_up(to)));
+  out.push_back({down(port_up(ends.to)), weight});
 }
 
-void FoldedClos::append_spray(Port from, Port to, std::int64_t weight, std::vector<LinkShare>& out) const {
-  const std::uint32_t a = leaf_of(from.node, from.port);
-  const std::uint32_t b = leaf_of(to.node, to.port);
-  const std::int64_t paths = path_count(from, to);
+void FoldedClos::append_spray(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
+  const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
+  const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
+  const std::int64_t paths = path_count(ends);
   LOCKSTEP_CHECK(paths > 0 && weight % paths == 0, "weight {} over {} equal-cost paths", weight, paths);
-  out.push_back({port_up(from), weight});
-  out.push_back({down(port_up(to)), weight});
+  out.push_back({port_up(ends.from), weight});
+  out.push_back({down(port_up(ends.to)), weight});
+  // The links of a bundle follow each other in id order, each with its other direction between.
+  const auto spread = [&out](LinkId first_up, LinkId first_down, std::uint32_t bundle, std::int64_t share) {
+    for (std::uint32_t i = 0; i < bundle; ++i) {
+      out.push_back({LinkId(first_up.value() + 2 * i), share});
+      out.push_back({LinkId(first_down.value() + 2 * i), share});
+    }
+  };
   if (a == b) return;
-  const std::int64_t per_leaf_cable = weight / (std::int64_t{spines_} * leaf_cables_);
-  for (std::uint32_t s = 0; s < spines_; ++s) {
-    for (std::uint32_t c = 0; c < leaf_cables_; ++c) {
-      out.push_back({leaf_up(a, s, c), per_leaf_cable});
-      out.push_back({down(leaf_up(b, s, c)), per_leaf_cable});
-    }
-  }
-  if (pod_of_leaf(a) == pod_of_leaf(b)) return;
-  const std::int64_t per_core_cable = weight / (std::int64_t{spines_} * cores_per_spine_ * core_cables_);
-  for (std::uint32_t s = 0; s < spines_; ++s) {
-    for (std::uint32_t k = 0; k < cores_per_spine_; ++k) {
-      for (std::uint32_t c = 0; c < core_cables_; ++c) {
-        out.push_back({spine_up(pod_of_leaf(a), s, k, c), per_core_cable});
-        out.push_back({down(spine_up(pod_of_leaf(b), s, k, c)), per_core_cable});
-      }
-    }
-  }
+  spread(leaf_up(a, 0, 0), down(leaf_up(b, 0, 0)), leaf_bundle(), weight / leaf_bundle());
+  const std::uint32_t pod_a = pod_of_leaf(a);
+  const std::uint32_t pod_b = pod_of_leaf(b);
+  if (pod_a == pod_b) return;
+  spread(spine_up(pod_a, 0, 0, 0), down(spine_up(pod_b, 0, 0, 0)), pod_bundle(), weight / pod_bundle());
+}
+
+void FoldedClos::append_bundles(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
+  const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
+  const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
+  out.push_back({port_up(ends.from), weight});
+  out.push_back({down(port_up(ends.to)), weight});
+  if (a == b) return;
+  const std::int64_t leaf_share = weight / leaf_bundle();
+  LOCKSTEP_CHECK(leaf_share * leaf_bundle() == weight, "weight {} over the {} uplinks of a leaf", weight, leaf_bundle());
+  out.push_back({leaf_up(a, 0, 0), leaf_share});
+  out.push_back({down(leaf_up(b, 0, 0)), leaf_share});
+  const std::uint32_t pod_a = pod_of_leaf(a);
+  const std::uint32_t pod_b = pod_of_leaf(b);
+  if (pod_a == pod_b) return;
+  const std::int64_t pod_share = weight / pod_bundle();
+  LOCKSTEP_CHECK(pod_share * pod_bundle() == weight, "weight {} over the {} uplinks of a pod", weight, pod_bundle());
+  out.push_back({spine_up(pod_a, 0, 0, 0), pod_share});
+  out.push_back({down(spine_up(pod_b, 0, 0, 0)), pod_share});
+}
+
+LinkId FoldedClos::first_of_bundle(LinkId link) const {
+  const std::uint32_t l = link.value();
+  if (l < first_leaf_link_) return link;
+  const bool is_core = l >= first_spine_link_;
+  const std::uint32_t at = l - (is_core ? first_spine_link_ : first_leaf_link_);
+  return LinkId(l - at % (2 * (is_core ? pod_bundle() : leaf_bundle())) + at % 2);
 }
 
 }  // namespace lockstep

@@ -2,7 +2,10 @@
 // A folded Clos of one, two or three tiers, the shape of leaf-spine fabrics and fat-trees (Al-Fares, Loukissas, Vahdat,
 // SIGCOMM 2008), with any number of switches and parallel cables per tier instead of one radix k.
 //
-//   leaf    takes all network ports of `nodes_per_leaf` nodes (its rack)
+//   leaf    `nodes_per_leaf` nodes make a rack. Wired by rack, its one leaf takes all their network ports; wired by rail
+//           (NVIDIA's rail-optimized; the rack is then the scalable unit), the rack has one leaf per port number:
+//               leaf = rack x rails + port mod rails      rails: 1 by rack, ports per node by rail
+//           so port r of all nodes of a rack meets in one leaf, and different ports of a node in different ones
 //   spine   every leaf of a pod is cabled to every spine of that pod
 //   core    spine j of every pod is cabled to the same `cores_per_spine` cores (group j); different spines, different cores
 //
@@ -11,20 +14,31 @@
 // Path order is spine-major: with single cables path i of a leaf-spine runs over spine i.
 //
 // One leaf alone has no spines, one pod alone no cores: nothing would cross them.
-// NOT modelled: rails (ports of one node on different leaves), uneven cabling.
+//
+// Bundles: a sprayed hop loads all leaf-spine links of its leaf alike, and all spine-core links of its pod. Where everything is
+// sprayed the links of such a bundle always carry equal loads, and the first of them can stand for all.
+//
+// NOT modelled: uneven cabling; fewer rails than ports; forwarding between rails over NVLink (a hop between different rails goes up
+// to the spines, also inside a rack).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/link.h"
 
 namespace lockstep {
 
+enum class Wiring : std::uint8_t { kRack, kRail };
+[[nodiscard]] std::string_view to_text(Wiring wiring);  // "rack", "rail"
+
 struct FabricShape {
   int nodes_per_leaf = 1;
+  Wiring wiring = Wiring::kRack;
   int leaves_per_pod = 0;   // 0: one pod holds all leaves (two tiers)
   int spines = 0;           // per pod
   int cores_per_spine = 0;  // three tiers only
@@ -33,6 +47,9 @@ struct FabricShape {
   Wire host = {};
   Wire leaf_spine = {};
   Wire spine_core = {};
+
+  // Leaves of a rack.
+  [[nodiscard]] int rails(int ports_per_node) const { return wiring == Wiring::kRail ? std::max(ports_per_node, 1) : 1; }
 };
 
 class FoldedClos {
@@ -42,6 +59,8 @@ class FoldedClos {
              std::uint32_t first_link);
 
   [[nodiscard]] const FabricShape& shape() const { return shape_; }
+  [[nodiscard]] std::uint32_t racks() const { return leaves_ / rails_; }
+  [[nodiscard]] std::uint32_t rails() const { return rails_; }
   [[nodiscard]] std::uint32_t leaves() const { return leaves_; }
   [[nodiscard]] std::uint32_t pods() const { return pods_; }
   [[nodiscard]] std::uint32_t spines_per_pod() const { return spines_; }
@@ -50,10 +69,12 @@ class FoldedClos {
   [[nodiscard]] std::uint32_t device_count() const { return leaves() + spines() + cores(); }
   [[nodiscard]] std::uint64_t link_count() const;
 
+  [[nodiscard]] std::uint32_t rack_of(std::uint32_t node) const { return node / nodes_per_rack_; }
   // The attachment rule: which leaf a port of a node is cabled to.
-  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t node, std::uint32_t /*port*/) const {
-    return node / static_cast<std::uint32_t>(shape_.nodes_per_leaf);
+  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t node, std::uint32_t port) const {
+    return rack_of(node) * rails_ + port % rails_;
   }
+  [[nodiscard]] std::uint32_t rack_of_leaf(std::uint32_t leaf) const { return leaf / rails_; }
   [[nodiscard]] std::uint32_t pod_of_leaf(std::uint32_t leaf) const { return leaf / leaves_per_pod_; }
 
   [[nodiscard]] DeviceKind kind(DeviceId device) const;
@@ -70,14 +91,24 @@ class FoldedClos {
     std::uint32_t node = 0;
     std::uint32_t port = 0;
   };
+  struct Ends {
+    Port from;
+    Port to;
+  };
   // 0 when not connected.
-  [[nodiscard]] std::int64_t path_count(Port from, Port to) const;
+  [[nodiscard]] std::int64_t path_count(const Ends& ends) const;
   [[nodiscard]] std::int64_t max_path_count() const;
-  // PRE: path_count > 0, 0 <= index < path_count.
-  void append_path(Port from, Port to, std::int64_t index, std::vector<LinkId>& out) const;
+  // Of each of the equal-cost paths; they are equally long.
+  [[nodiscard]] Duration path_latency(const Ends& ends) const;
+  // The links of one path with the whole weight each, from source to destination. PRE: 0 <= index < path_count.
+  void append_path(const Ends& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
   // Spreads `weight` evenly over all equal-cost paths; every link once, without enumerating paths.
-  // PRE: path_count divides weight. Cost: the number of links, not of paths.
-  void append_spray(Port from, Port to, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // PRE: path_count > 0 divides weight. Cost: the number of links, not of paths.
+  void append_spray(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // The same, of each bundle only the link that stands for it: at most six links.
+  void append_bundles(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
+  // The link that stands for `link`: the first of its bundle; itself where it has none.
+  [[nodiscard]] LinkId first_of_bundle(LinkId link) const;
   // Parallel cables side by side are told apart by this number; 0 where there is one cable.
   [[nodiscard]] std::uint32_t cable_number(LinkId link) const;
 
@@ -86,10 +117,15 @@ class FoldedClos {
   [[nodiscard]] LinkId leaf_up(std::uint32_t leaf, std::uint32_t spine, std::uint32_t cable) const;
   [[nodiscard]] LinkId spine_up(std::uint32_t pod, std::uint32_t spine, std::uint32_t core, std::uint32_t cable) const;
   [[nodiscard]] static LinkId down(LinkId up) { return LinkId(up.value() + 1); }
+  // Links that a leaf, or a pod, has upwards.
+  [[nodiscard]] std::uint32_t leaf_bundle() const { return spines_ * leaf_cables_; }
+  [[nodiscard]] std::uint32_t pod_bundle() const { return spines_ * cores_per_spine_ * core_cables_; }
 
   FabricShape shape_;
   std::uint32_t nodes_;
   std::uint32_t ports_per_node_;
+  std::uint32_t nodes_per_rack_;
+  std::uint32_t rails_;
   std::uint32_t leaves_ = 0;
   std::uint32_t leaves_per_pod_ = 0;
   std::uint32_t pods_ = 0;

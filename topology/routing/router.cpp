@@ -20,11 +20,12 @@ std::string_view to_text(RoutingPolicy policy) {
   LOCKSTEP_CHECK(false, "unknown routing policy {}", static_cast<int>(policy));
 }
 
-Router::Router(const Network& network, RoutingPolicy policy, std::uint64_t seed)
+Router::Router(const Network& network, RoutingPolicy policy, std::uint64_t seed, Bundling bundling)
     : network_(&network),
       policy_(policy),
       seed_(seed),
-      weight_(policy == RoutingPolicy::kSpray ? network.max_path_count() : 1) {}
+      weight_(policy == RoutingPolicy::kSpray ? network.max_path_count() : 1),
+      is_bundling_(bundling == Bundling::kOn && policy == RoutingPolicy::kSpray) {}
 
 std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key) const {
   const std::int64_t count = network_->path_count(hop);
@@ -41,21 +42,14 @@ std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key) const {
 
 void Router::add(const Hop& hop, std::uint64_t flow_key, Route& route) const {
   if (policy_ != RoutingPolicy::kSpray) return add_on_path(hop, choose(hop, flow_key), route);
-  network_->append_spray(hop, weight_, route.shares);
-  Route one;  // all equal-cost paths are equally long, so any of them gives the latency
-  add_on_path(hop, 0, one);
-  route.latency = std::max(route.latency, one.latency);
+  const Duration latency =
+      is_bundling_ ? network_->append_bundles(hop, weight_, route.shares) : network_->append_spray(hop, weight_, route.shares);
+  route.latency = std::max(route.latency, latency);
 }
 
 void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const {
-  std::vector<LinkId> links;
-  network_->append_path(hop, path, links);
-  Duration latency;
-  for (const LinkId l : links) {
-    route.shares.push_back({l, weight_});
-    latency += network_->link(l).latency;
-  }
-  route.latency = std::max(route.latency, latency);
+  LOCKSTEP_CHECK(!is_bundling_, "a transfer on path {} would load the links of a bundle unevenly", path);
+  route.latency = std::max(route.latency, network_->append_path(hop, path, weight_, route.shares));
 }
 
 void Router::finish(Route& route) {

@@ -7,6 +7,10 @@
 //   spray   all equal-cost paths evenly (packet spraying, and adaptive routing at its best; the InfiniBand default)
 //   static  path (source + destination) modulo count: D-mod-k like, no hash
 //
+// Bundling: where all transfers are sprayed, links that are always loaded alike (FoldedClos) are left to the first of them: it gets the
+// share that each of them would have, so levels, rates and completions are the same integers, from ten links a hop instead of
+// thousands. Not with transfers on fixed paths, nor when links of a bundle come to differ in capacity.
+//
 // NOT modelled: hash functions of real switches (a good hash stands for all), imperfect adaptive routing.
 #pragma once
 
@@ -27,10 +31,12 @@ struct Route {
   Duration latency = {};  // of the longest path used
 };
 
+enum class Bundling : std::uint8_t { kOff, kOn };
+
 class Router {
  public:
-  // `network` must outlive the router.
-  Router(const Network& network, RoutingPolicy policy, std::uint64_t seed);
+  // `network` must outlive the router. Bundling has an effect under spray only.
+  Router(const Network& network, RoutingPolicy policy, std::uint64_t seed, Bundling bundling = Bundling::kOff);
 
   [[nodiscard]] const Network& network() const { return *network_; }
   [[nodiscard]] RoutingPolicy policy() const { return policy_; }
@@ -39,8 +45,12 @@ class Router {
   // Adds one transfer of weight() over `hop` to `route` (call finish() after the last one). Throws UserError when the
   // two ends are not connected.
   void add(const Hop& hop, std::uint64_t flow_key, Route& route) const;
-  // Adds one transfer on a fixed path (taken modulo the number of equal-cost paths).
+  // Adds one transfer on a fixed path (taken modulo the number of equal-cost paths). PRE: links are not bundled.
   void add_on_path(const Hop& hop, std::int64_t path, Route& route) const;
+  // The link whose load is that of `link`: itself, unless links are bundled.
+  [[nodiscard]] LinkId representative(LinkId link) const {
+    return is_bundling_ ? network_->fabric().first_of_bundle(link) : link;
+  }
   // Sorts by link and merges duplicate links by adding their coefficients.
   static void finish(Route& route);
 
@@ -51,6 +61,7 @@ class Router {
   RoutingPolicy policy_;
   std::uint64_t seed_;
   std::int64_t weight_ = 1;
+  bool is_bundling_ = false;
 };
 
 }  // namespace lockstep

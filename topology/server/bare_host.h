@@ -2,6 +2,7 @@
 // A host without inside: one endpoint that is its own network port. For studies of a fabric alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@ namespace lockstep {
 
 class BareHost {
  public:
+  using NoLinks = std::array<std::uint32_t, 0>;
+
   [[nodiscard]] int endpoints() const { return 1; }
   [[nodiscard]] int nics() const { return 0; }
   [[nodiscard]] std::uint32_t device_count() const { return 1; }
@@ -20,9 +23,11 @@ class BareHost {
   [[nodiscard]] std::string name(std::uint32_t node, std::uint32_t) const { return "host" + std::to_string(node); }
   void append_links(std::uint32_t, std::vector<Link>&) const {}
   [[nodiscard]] std::uint32_t port_device(int) const { return 0; }
-  void append_inside(std::uint32_t, int, int, std::vector<LinkId>&) const {}
-  void append_out(std::uint32_t, int, int, std::vector<LinkId>&) const {}
-  void append_in(std::uint32_t, int, int, std::vector<LinkId>&) const {}
+  [[nodiscard]] NoLinks path_inside(int, int) const { return {}; }
+  [[nodiscard]] NoLinks path_out(int, int) const { return {}; }
+  [[nodiscard]] NoLinks path_in(int, int) const { return {}; }
+  [[nodiscard]] Duration inside_latency() const { return {}; }
+  [[nodiscard]] Duration port_latency() const { return {}; }
 };
 
 }  // namespace lockstep

@@ -45,19 +45,4 @@ void NvSwitchServer::append_links(std::uint32_t first_device, std::vector<Link>&
   }
 }
 
-void NvSwitchServer::append_inside(std::uint32_t first_link, int from, int to, std::vector<LinkId>& out) const {
-  out.push_back(LinkId(first_link + 2 * static_cast<std::uint32_t>(from)));
-  out.push_back(LinkId(first_link + 2 * static_cast<std::uint32_t>(to) + 1));
-}
-
-void NvSwitchServer::append_out(std::uint32_t first_link, int gpu, int port, std::vector<LinkId>& out) const {
-  out.push_back(LinkId(first_link + 2 * (gpus() + static_cast<std::uint32_t>(gpu))));
-  out.push_back(LinkId(first_link + 2 * (2 * gpus() + static_cast<std::uint32_t>(port))));
-}
-
-void NvSwitchServer::append_in(std::uint32_t first_link, int port, int gpu, std::vector<LinkId>& out) const {
-  out.push_back(LinkId(first_link + 2 * (2 * gpus() + static_cast<std::uint32_t>(port)) + 1));
-  out.push_back(LinkId(first_link + 2 * (gpus() + static_cast<std::uint32_t>(gpu)) + 1));
-}
-
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 // NOT modelled: which PCIe switch or socket a GPU hangs on (the hub is non-blocking), single NVLink planes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ namespace lockstep {
 
 class NvSwitchServer {
  public:
+  using TwoLinks = std::array<std::uint32_t, 2>;
   struct Parts {
     int gpus = 8;
     int nics = 8;  // 0: a box on its own
@@ -35,15 +37,20 @@ class NvSwitchServer {
   [[nodiscard]] std::string name(std::uint32_t node, std::uint32_t local) const;
   void append_links(std::uint32_t first_device, std::vector<Link>& out) const;
   [[nodiscard]] std::uint32_t port_device(int port) const { return gpus() + 2 + static_cast<std::uint32_t>(port); }
-  void append_inside(std::uint32_t first_link, int from, int to, std::vector<LinkId>& out) const;
-  void append_out(std::uint32_t first_link, int gpu, int port, std::vector<LinkId>& out) const;
-  void append_in(std::uint32_t first_link, int port, int gpu, std::vector<LinkId>& out) const;
+  [[nodiscard]] TwoLinks path_inside(int from, int to) const { return {nvlink(from), nvlink(to) + 1}; }
+  [[nodiscard]] TwoLinks path_out(int gpu, int port) const { return {gpu_slot(gpu), nic_slot(port)}; }
+  [[nodiscard]] TwoLinks path_in(int port, int gpu) const { return {nic_slot(port) + 1, gpu_slot(gpu) + 1}; }
+  [[nodiscard]] Duration inside_latency() const { return parts_.nvlink.latency * 2; }
+  [[nodiscard]] Duration port_latency() const { return parts_.gpu_pcie.latency + parts_.nic_pcie.latency; }
 
  private:
   // Local devices: GPUs, NVSwitch, PCIe hub, NICs. Local links, in pairs (towards the switch or NIC first): GPU-NVSwitch,
   // GPU-hub, hub-NIC.
   [[nodiscard]] std::uint32_t gpus() const { return static_cast<std::uint32_t>(parts_.gpus); }
   [[nodiscard]] std::uint32_t ports() const { return static_cast<std::uint32_t>(parts_.nics); }
+  [[nodiscard]] std::uint32_t nvlink(int gpu) const { return 2 * static_cast<std::uint32_t>(gpu); }
+  [[nodiscard]] std::uint32_t gpu_slot(int gpu) const { return 2 * (gpus() + static_cast<std::uint32_t>(gpu)); }
+  [[nodiscard]] std::uint32_t nic_slot(int port) const { return 2 * (2 * gpus() + static_cast<std::uint32_t>(port)); }
   Parts parts_;
 };
 

@@ -8,8 +8,9 @@
 //   kind, name                of a local device
 //   append_links              the node's links, in local order
 //   port_device               the local device that is cabled to the fabric as port p
-//   append_inside             links of the path between two endpoints of the node
-//   append_out, append_in     links between an endpoint and a port
+//   path_inside               local links of the path between two endpoints of the node
+//   path_out, path_in         local links between an endpoint and a port
+//   inside_latency, port_latency   of these paths; the same for all endpoints and ports, and in both directions
 #pragma once
 
 #include <variant>
