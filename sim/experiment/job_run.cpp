@@ -38,8 +38,9 @@ SymmetryReport symmetry_report(const PlacedJob& job, const Partition& p, bool is
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
-  return fmt::format("tp {} x pp {} x {} {}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, plan.micro_batches,
-                     plan.job.micro_batch);
+  const char* optimizer = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
+  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, optimizer,
+                     plan.micro_batches, plan.job.micro_batch);
 }
 
 // `class_of`: by link of the network, the link of the model that stands for it.
