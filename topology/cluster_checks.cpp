@@ -37,6 +37,16 @@ bool check_nodes(const ClusterSpec& c, Section& at) {
   return true;
 }
 
+void check_stragglers(const ClusterSpec& c, Section& at) {
+  if (!c.stragglers) return;
+  if (c.endpoints) return at.error("stragglers", "bare hosts run no kernels", "remove it");
+  for (const std::int64_t gpu : c.stragglers->gpus) {
+    if (gpu < c.gpus()) continue;
+    at.error("stragglers.gpus", fmt::format("the cluster has no GPU {}", gpu), fmt::format("GPUs are 0 to {}", c.gpus() - 1));
+    return;
+  }
+}
+
 // Cables whose speed or latency nothing tells. False when there are any.
 bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_cores) {
   if (c.network || c.ports_per_node() == 0) return true;
@@ -79,7 +89,9 @@ void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view 
 }  // namespace
 
 void check_cluster(const ClusterSpec& c, Section& at) {
-  if (!check_nodes(c, at) || c.ports_per_node() == 0) return;
+  if (!check_nodes(c, at)) return;
+  check_stragglers(c, at);
+  if (c.ports_per_node() == 0) return;
   const int per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count());
   const int leaves = (c.node_count() - 1) / per_leaf + 1;
   const bool has_cores = c.fabric.leaves_per_pod && leaves > *c.fabric.leaves_per_pod;
