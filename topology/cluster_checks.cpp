@@ -40,9 +40,10 @@ bool check_nodes(const ClusterSpec& c, Section& at) {
 void check_stragglers(const ClusterSpec& c, Section& at) {
   if (!c.stragglers) return;
   if (c.endpoints) return at.error("stragglers", "bare hosts run no kernels", "remove it");
-  for (const std::int64_t gpu : c.stragglers->gpus) {
-    if (gpu < c.gpus()) continue;
-    at.error("stragglers.gpus", fmt::format("the cluster has no GPU {}", gpu), fmt::format("GPUs are 0 to {}", c.gpus() - 1));
+  for (const IndexRange& range : c.stragglers->gpus) {
+    if (range.highest() < c.gpus()) continue;
+    at.error("stragglers.gpus", fmt::format("the cluster has no GPU {}", range.highest()),
+             fmt::format("GPUs are 0 to {}", c.gpus() - 1));
     return;
   }
 }

@@ -21,7 +21,7 @@ const FieldTable<StragglerSpec>& straggler_fields() {
   static const FieldTable<StragglerSpec> table = [] {
     FieldTable<StragglerSpec> t;
     t.field("share", &StragglerSpec::share).range({0}, {1}).doc("chance of each GPU to be slow, drawn by the seed");
-    t.field("gpus", &StragglerSpec::gpus).range(0, std::int64_t{1} << 31).doc("slow GPUs by number, whatever is drawn");
+    t.field("gpus", &StragglerSpec::gpus).doc("slow GPUs by number, whatever is drawn, like [12, 96-99]");
     t.field("slowdown", &StragglerSpec::slowdown)
         .required()
         .range({0}, {100})
@@ -47,7 +47,7 @@ std::vector<std::int64_t> draw_slowdowns(const StragglerSpec& spec, std::int64_t
   for (std::uint64_t g = 0; g < out.size(); ++g) {
     if (random_below(kShareScale, seed, RandomStream::kStraggler, g) < share) out[g] = slowdown;
   }
-  for (const std::int64_t g : spec.gpus) out[static_cast<std::size_t>(g)] = slowdown;
+  for (const std::int64_t g : all_indices(spec.gpus)) out[static_cast<std::size_t>(g)] = slowdown;
   if (std::all_of(out.begin(), out.end(), [](std::int64_t s) { return s == 0; })) out.clear();
   return out;
 }

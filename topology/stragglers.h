@@ -3,7 +3,7 @@
 // as long; its links are as fast as any.
 //
 //   stragglers: {share: 1 %, slowdown: 10 %}        each GPU with this chance, drawn by the seed
-//   stragglers: {gpus: [12, 99], slowdown: 10 %}    these
+//   stragglers: {gpus: [12, 96-99], slowdown: 10 %} these
 //
 // A draw depends on the seed and the number of the GPU only, so a larger cluster keeps the slow GPUs of a smaller one.
 // Not modelled: slow-downs that differ, come and go, or concern NICs and links.
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index_range.h"
 #include "base/quantity.h"
 
 namespace lockstep {
@@ -20,9 +21,9 @@ template <class T>
 class FieldTable;
 
 struct StragglerSpec {
-  Fraction share;                  // of all GPUs, on average
-  std::vector<std::int64_t> gpus;  // besides
-  Fraction slowdown;               // of kernels; whole per mille
+  Fraction share;                // of all GPUs, on average
+  std::vector<IndexRange> gpus;  // besides
+  Fraction slowdown;             // of kernels; whole per mille
 };
 
 [[nodiscard]] const FieldTable<StragglerSpec>& straggler_fields();

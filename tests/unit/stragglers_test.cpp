@@ -72,7 +72,7 @@ TEST(Stragglers, FollowTheGpuNotTheRank) {
     more.insert(more.end(), job.begin(), job.end());
     return picos(run(more));
   };
-  const std::string swapped = "job.placement=[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]";
+  const std::string swapped = "job.placement=[8-15, 0-7]";
   EXPECT_EQ(with({"cluster.stragglers.gpus=[0]"}), with({"cluster.stragglers.gpus=[8]", swapped}));
   EXPECT_NE(with({"cluster.stragglers.gpus=[0]"}), with({"cluster.stragglers.gpus=[8]"}));
 }
@@ -91,8 +91,8 @@ TEST(Stragglers, AreDrawnByTheSeed) {
 }
 
 TEST(Stragglers, ListedGpusAreSlowWhateverIsDrawn) {
-  EXPECT_EQ(draw_slowdowns({.share = {}, .gpus = {1, 3, 1}, .slowdown = {0.025}}, 4, 7),
-            (std::vector<std::int64_t>{0, 25, 0, 25}));
+  EXPECT_EQ(draw_slowdowns({.share = {}, .gpus = {1, IndexRange(1, 5, 2)}, .slowdown = {0.025}}, 6, 7),
+            (std::vector<std::int64_t>{0, 25, 0, 25, 0, 25}));
   EXPECT_TRUE(draw_slowdowns({.share = {}, .gpus = {1}, .slowdown = {0}}, 4, 7).empty());
 }
 
@@ -105,10 +105,9 @@ TEST(Stragglers, FaultsAreNamed) {
     }
     return std::string();
   };
-  EXPECT_EQ(
-      message("{gpus: [15, 16, 17], slowdown: 10 %}"),
-      "--set stragglers={gpus: [15, 16, 17], slowdown: 10 %}: error: stragglers.gpus: the cluster has no GPU 16 (GPUs are "
-      "0 to 15)\n");
+  EXPECT_EQ(message("{gpus: [15, 12-17], slowdown: 10 %}"),
+            "--set stragglers={gpus: [15, 12-17], slowdown: 10 %}: error: stragglers.gpus: the cluster has no GPU 17 (GPUs are "
+            "0 to 15)\n");
   EXPECT_EQ(message("{slowdown: 10 %}"),
             "--set stragglers={slowdown: 10 %}: error: stragglers.share: no GPU is slow (give share, like 1 %, or gpus, like "
             "[12, 99])\n");

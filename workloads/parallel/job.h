@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index_range.h"
 #include "base/units.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
@@ -63,7 +64,7 @@ struct JobSpec {
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
 
-  std::vector<std::int64_t> placement;  // endpoint of each rank; empty: rank i on GPU i
+  std::vector<IndexRange> placement;  // endpoint of each rank; empty: rank i on GPU i
 };
 
 // kind: job. Checks of the job against a cluster are resolve_plan()'s.

@@ -53,8 +53,7 @@ void add_parallelism(FieldTable<JobSpec>& t) {
   t.field("scatter_gather", &JobSpec::scatter_gather)
       .doc("pipeline messages are cut by tp and gathered on arrival; no effect with sequence_parallel, which cuts them anyway");
   t.field("placement", &JobSpec::placement)
-      .range(0, std::int64_t{1} << 31)
-      .doc("endpoint of each rank, tp fastest, then dp, then pp; absent: rank i on GPU i");
+      .doc("endpoint of each rank, tp fastest, then dp, then pp, like [8-15, 0-7]; absent: rank i on GPU i");
 }
 
 void add_data_parallelism(FieldTable<JobSpec>& t) {
