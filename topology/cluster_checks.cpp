@@ -37,6 +37,17 @@ bool check_nodes(const ClusterSpec& c, Section& at) {
   return true;
 }
 
+void check_stragglers(const ClusterSpec& c, Section& at) {
+  if (!c.stragglers) return;
+  if (c.endpoints) return at.error("stragglers", "bare hosts run no kernels", "remove it");
+  for (const IndexRange& range : c.stragglers->gpus) {
+    if (range.highest() < c.gpus()) continue;
+    at.error("stragglers.gpus", fmt::format("the cluster has no GPU {}", range.highest()),
+             fmt::format("GPUs are 0 to {}", c.gpus() - 1));
+    return;
+  }
+}
+
 // Cables whose speed or latency nothing tells. False when there are any.
 bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_cores) {
   if (c.network || c.ports_per_node() == 0) return true;
@@ -89,7 +100,9 @@ void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view 
 }  // namespace
 
 void check_cluster(const ClusterSpec& c, Section& at) {
-  if (!check_nodes(c, at) || c.ports_per_node() == 0) return;
+  if (!check_nodes(c, at)) return;
+  check_stragglers(c, at);
+  if (c.ports_per_node() == 0) return;
   const FabricShape attach{.nodes_per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count()), .wiring = c.fabric.wiring};
   const int leaves = leaf_count(attach, c.node_count(), c.ports_per_node());
   if (!check_rails(c, attach.rails(c.ports_per_node()), at)) return;

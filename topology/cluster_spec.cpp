@@ -21,6 +21,11 @@ RoutingPolicy ClusterSpec::routing_policy() const {
   return network ? network->routing : RoutingPolicy::kEcmp;
 }
 
+std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed) {
+  if (!spec.stragglers) return {};
+  return draw_slowdowns(*spec.stragglers, spec.gpus(), seed);
+}
+
 const FieldTable<ClusterSpec>& cluster_fields() {
   static const FieldTable<ClusterSpec> table = [] {
     FieldTable<ClusterSpec> t("cluster");
@@ -37,6 +42,7 @@ const FieldTable<ClusterSpec>& cluster_fields() {
     t.section("fabric_link", &ClusterSpec::fabric_link, trunk_fields()).doc("leaf to spine");
     t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core");
     routing_field(t, &ClusterSpec::routing).doc("instead of the network's");
+    t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");
     t.field("price_per_gpu_hour", &ClusterSpec::price_per_gpu_hour)
         .range({0}, {10'000})
         .doc("rent of one GPU with its share of everything; no costs are reported without it");

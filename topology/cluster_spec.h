@@ -18,6 +18,7 @@
 #include "topology/hardware/server_spec.h"
 #include "topology/network.h"
 #include "topology/routing/router.h"
+#include "topology/stragglers.h"
 
 namespace lockstep {
 
@@ -33,6 +34,7 @@ struct ClusterSpec {
   TrunkSpec fabric_link;                 // leaf to spine
   TrunkSpec core_link;                   // spine to core
   std::optional<RoutingPolicy> routing;  // instead of the network's
+  std::optional<StragglerSpec> stragglers;
   std::optional<UsdPerHour> price_per_gpu_hour;
 
   [[nodiscard]] int node_count() const { return nodes.value_or(endpoints.value_or(0)); }
@@ -46,11 +48,13 @@ struct ClusterSpec {
 
 [[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();
 
-// PRE for all three: the spec passed its validation.
+// PRE for all: the spec passed its validation.
 [[nodiscard]] FabricSize cluster_fabric(const ClusterSpec& spec);
 [[nodiscard]] Network build_network(const ClusterSpec& spec);
 // `network` must be the one built from `spec` and outlive the router.
 [[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed,
                                  Bundling bundling = Bundling::kOff);
+// By GPU, per mille of kernel time; empty when no GPU is slow.
+[[nodiscard]] std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed);
 
 }  // namespace lockstep

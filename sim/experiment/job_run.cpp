@@ -38,8 +38,9 @@ SymmetryReport symmetry_report(const PlacedJob& job, const Partition& p, bool is
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
-  return fmt::format("tp {} x pp {} x {} {}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, plan.micro_batches,
-                     plan.job.micro_batch);
+  const char* optimizer = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
+  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, optimizer,
+                     plan.micro_batches, plan.job.micro_batch);
 }
 
 // `class_of`: by link that the router uses, the link of the model that stands for it.
@@ -109,6 +110,13 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
   r.cost = cost;
 }
 
+std::vector<std::int64_t> rank_slowdowns(const std::vector<std::int64_t>& by_gpu, const std::vector<EndpointId>& placement) {
+  std::vector<std::int64_t> out;
+  if (by_gpu.empty()) return out;
+  for (const EndpointId gpu : placement) out.push_back(by_gpu[gpu.index()]);
+  return out;
+}
+
 }  // namespace
 
 RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
@@ -117,7 +125,9 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   const PreparedCluster prepared(cluster, options.seed);
   const GpuPerformance gpu = performance_of(cluster.server->gpu);
   const TrainingProgram program(plan, gpu);
-  const PlacedJob placed = place_job(program, place_ranks(plan), prepared.router);
+  const std::vector<EndpointId> placement = place_ranks(plan);
+  const std::vector<std::int64_t> slow_gpus = gpu_slowdowns(cluster, options.seed);
+  const PlacedJob placed = place_job(program, placement, prepared.router, rank_slowdowns(slow_gpus, placement));
   const Partition partition =
       options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed);
   const ReducedJob job(placed, partition);
@@ -152,6 +162,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.seed = options.seed;
   r.gpus = program.world_size();
   r.stages = plan.pp();
+  r.slow_gpus = std::count_if(slow_gpus.begin(), slow_gpus.end(), [](std::int64_t s) { return s > 0; });
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;

@@ -65,7 +65,8 @@ struct RunResult {
   std::string network;  // analytic | flow | packet
   std::uint64_t seed = 0;
   std::int64_t gpus = 0;
-  std::int64_t stages = 1;  // of the pipeline
+  std::int64_t stages = 1;     // of the pipeline
+  std::int64_t slow_gpus = 0;  // stragglers
 
   double step_time_s = 0;
   double ideal_step_time_s = 0;  // infinite bandwidth, zero latency
@@ -93,7 +94,7 @@ struct RunResult {
   [[nodiscard]] double exposed_communication_s() const;
 };
 
-// One sentence: what holds the run back and what would help. Reads step time, breakdown, stages and links.
+// One sentence: what holds the run back and what would help. Reads step time, breakdown, stages, slow GPUs and links.
 [[nodiscard]] std::string bottleneck_sentence(const RunResult& r);
 
 // How many classes stood for how many ranks, and what made them more than the plan's.

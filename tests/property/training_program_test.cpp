@@ -32,6 +32,8 @@ RandomPlan random_plan() {
   job.gradient_accumulation =
       job.virtual_stages > 1 ? job.pp * *rc::gen::inRange<std::int64_t>(1, 4) : *rc::gen::inRange<std::int64_t>(1, 9);
   job.strategy = *rc::gen::element(Strategy::kDdp, Strategy::kFsdp);
+  job.distributed_optimizer = job.strategy == Strategy::kDdp && *rc::gen::arbitrary<bool>();
+  job.overlap_param_gather = *rc::gen::arbitrary<bool>();
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   job.prefetch = *rc::gen::inRange<std::int64_t>(0, 4);
   job.sequence_parallel = job.tp > 1 && *rc::gen::arbitrary<bool>();
@@ -41,6 +43,30 @@ RandomPlan random_plan() {
   job.bucket_size = Bytes(*rc::gen::inRange<std::int64_t>(1, 2'000'000));
   job.first_bucket_size = Bytes(*rc::gen::inRange<std::int64_t>(1, 2'000'000));
   return {.job = job, .gpus = job.tp * job.pp * dp};
+}
+
+// Every weight a rank holds has its gradient reduced once, and with a distributed optimizer comes back once: 4 bytes and 2, padded to
+// equal shards bucket by bucket.
+void check_updates(const test::ProgramInterpreter& run, const TrainingPlan& plan, Rank rank) {
+  if (plan.job.strategy != Strategy::kDdp || plan.replicas() == 1) return;
+  const auto total = [&](Stream stream) {
+    std::int64_t bytes = 0;
+    std::int64_t count = 0;
+    for (const Op& op : run.ops(rank, stream)) {
+      if (op.kind != OpKind::kCollective) continue;
+      bytes += op.bytes;
+      ++count;
+    }
+    return std::pair(bytes, count);
+  };
+  const std::int64_t weights = stage_parameters(plan, plan.layout.coordinates(rank).pp);
+  const auto [reduced, buckets] = total(Stream::kDpReduce);
+  const auto [gathered, gathers] = total(Stream::kDpGather);
+  const std::int64_t padding = plan.job.distributed_optimizer ? 4 * buckets * (plan.replicas() - 1) : 0;
+  RC_ASSERT(reduced >= 4 * weights);
+  RC_ASSERT(reduced <= 4 * weights + padding);
+  RC_ASSERT(gathered == (plan.job.distributed_optimizer ? reduced / 2 : 0));
+  RC_ASSERT(gathers == (plan.job.distributed_optimizer ? buckets : 0));
 }
 
 // Every rank of every plan reaches its end, every message and collective finds its partners with equal sizes (the interpreter
@@ -60,6 +86,7 @@ RC_GTEST_PROP(TrainingProgramProperty, EveryPlanRunsToItsEndAndComputesEverythin
     }
   }
   const TrainingPlan& plan = program.plan();
+  for (std::uint32_t r = 0; r < program.world_size(); ++r) check_updates(run, plan, Rank(r));
   const std::int64_t passes = plan.micro_batches * plan.replicas() * plan.tp();
   const std::int64_t again = random.job.recompute == Recompute::kFull ? 2 : 1;
   for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
@@ -101,6 +128,7 @@ RC_GTEST_PROP(TrainingPlanProperty, ExtremeJobsAreRefusedOrBuilt, ()) {
   job.pp = std::min<std::int64_t>(extreme(1 << 20), *rc::gen::element<std::int64_t>(1, 8, 1 << 20));
   job.virtual_stages = *rc::gen::element<std::int64_t>(1, 1, 2, 10'000);
   job.strategy = *rc::gen::element(Strategy::kDdp, Strategy::kFsdp);
+  job.distributed_optimizer = *rc::gen::arbitrary<bool>();
   job.attention = *rc::gen::element(AttentionKernel::kFlash, AttentionKernel::kUnfused);
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   const std::int64_t gpus = std::max<std::int64_t>(1, job.tp * job.pp) * *rc::gen::inRange<std::int64_t>(1, 5);

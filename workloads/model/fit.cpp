@@ -30,7 +30,13 @@ std::vector<Change> changes_of(const JobSpec& job) {
     out.push_back({"recompute: full", [](JobSpec& j) { j.recompute = Recompute::kFull; }});
   }
   if (job.strategy != Strategy::kFsdp) {
-    out.push_back({"strategy: fsdp", [](JobSpec& j) { j.strategy = Strategy::kFsdp; }});
+    if (!job.distributed_optimizer) {
+      out.push_back({"distributed_optimizer: true", [](JobSpec& j) { j.distributed_optimizer = true; }});
+    }
+    out.push_back({"strategy: fsdp", [](JobSpec& j) {
+                     j.strategy = Strategy::kFsdp;
+                     j.distributed_optimizer = false;
+                   }});
   }
   if (job.micro_batch > 1) out.push_back({"micro_batch: 1", [](JobSpec& j) { j.micro_batch = 1; }});
   for (const std::int64_t factor : {2, 4, 8}) {

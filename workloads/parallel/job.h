@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index_range.h"
 #include "base/units.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
@@ -17,7 +18,8 @@ namespace lockstep {
 template <class T>
 class FieldTable;
 
-// How the data-parallel replicas keep weights in step: DDP all-reduces gradients, FSDP shards everything (ZeRO-3).
+// How the data-parallel replicas keep weights in step: DDP all-reduces gradients (or with a distributed optimizer scatters them
+// and gathers weights), FSDP shards everything (ZeRO-3).
 enum class Strategy : std::uint8_t { kDdp, kFsdp };
 // What backward computes again: nothing, the attention core, or the whole layer.
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
@@ -49,10 +51,12 @@ struct JobSpec {
   bool scatter_gather = false;  // pipeline messages cut by tp and gathered again on arrival
 
   Strategy strategy = Strategy::kDdp;
-  std::int64_t prefetch = 1;             // FSDP units gathered ahead of the one that computes
-  Bytes bucket_size{25 * 1024 * 1024};   // DDP: a bucket closes when it holds this much
-  Bytes first_bucket_size{1024 * 1024};  // DDP: so that the first all-reduce starts early
-  bool overlap_grad_reduce = true;       // DDP: buckets leave during the last backward, not after it
+  bool distributed_optimizer = false;      // DDP: optimizer state sharded over the replicas (ZeRO-1)
+  bool overlap_param_gather = true;        // ... whose weights come back during the first forward of the next step
+  std::int64_t prefetch = 1;               // FSDP units gathered ahead of the one that computes
+  std::optional<Bytes> bucket_size;        // DDP: a bucket closes when it holds this much; absent: see bucket_limits()
+  std::optional<Bytes> first_bucket_size;  // DDP: so that the first reduction starts early
+  bool overlap_grad_reduce = true;         // DDP: buckets leave during the last backward, not after it
 
   Recompute recompute = Recompute::kNone;
   AttentionKernel attention = AttentionKernel::kFlash;
@@ -60,7 +64,7 @@ struct JobSpec {
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
 
-  std::vector<std::int64_t> placement;  // endpoint of each rank; empty: rank i on GPU i
+  std::vector<IndexRange> placement;  // endpoint of each rank; empty: rank i on GPU i
 };
 
 // kind: job. Checks of the job against a cluster are resolve_plan()'s.

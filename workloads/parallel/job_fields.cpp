@@ -53,8 +53,7 @@ void add_parallelism(FieldTable<JobSpec>& t) {
   t.field("scatter_gather", &JobSpec::scatter_gather)
       .doc("pipeline messages are cut by tp and gathered on arrival; no effect with sequence_parallel, which cuts them anyway");
   t.field("placement", &JobSpec::placement)
-      .range(0, std::int64_t{1} << 31)
-      .doc("endpoint of each rank, tp fastest, then dp, then pp; absent: rank i on GPU i");
+      .doc("endpoint of each rank, tp fastest, then dp, then pp, like [8-15, 0-7]; absent: rank i on GPU i");
 }
 
 void add_data_parallelism(FieldTable<JobSpec>& t) {
@@ -62,6 +61,14 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
            {{"ddp", Strategy::kDdp, "weights copied, gradients all-reduced in buckets"},
             {"fsdp", Strategy::kFsdp, "weights, gradients and optimizer sharded (ZeRO-3): gathered layer by layer"}})
       .doc("how data-parallel ranks keep in step");
+  t.field("distributed_optimizer", &JobSpec::distributed_optimizer)
+      .doc(
+          "ddp: every rank updates its share of the weights (ZeRO-1): buckets of gradients are reduce-scattered, weights "
+          "gathered")
+      .source("Megatron-LM, --use-distributed-optimizer");
+  t.field("overlap_param_gather", &JobSpec::overlap_param_gather)
+      .doc("distributed_optimizer: weights are gathered beside the first forward of the next step, not after the optimizer")
+      .source("Megatron-LM, --overlap-param-gather");
   t.field("prefetch", &JobSpec::prefetch)
       .range(0, 1'000)
       .unit("layers")
@@ -69,11 +76,13 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
       .source("PyTorch FSDP gathers the next layer while one computes");
   t.field("bucket_size", &JobSpec::bucket_size)
       .at_least(Bytes(1))
-      .doc("ddp: a bucket of gradients leaves when it holds this much")
-      .source("PyTorch DistributedDataParallel, bucket_cap_mb");
+      .doc(
+          "ddp: a bucket of gradients leaves when it holds this much; absent: 25 MiB, with distributed_optimizer the larger of "
+          "40 M and dp x 1 M gradients")
+      .source("PyTorch DistributedDataParallel, bucket_cap_mb; Megatron-LM, --ddp-bucket-size");
   t.field("first_bucket_size", &JobSpec::first_bucket_size)
       .at_least(Bytes(1))
-      .doc("ddp: the same for the first bucket")
+      .doc("ddp: the same for the first bucket; absent: 1 MiB, with distributed_optimizer bucket_size")
       .source("PyTorch DistributedDataParallel");
   t.field("overlap_grad_reduce", &JobSpec::overlap_grad_reduce)
       .doc("ddp: buckets leave during the last backward, not after it");

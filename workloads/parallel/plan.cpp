@@ -114,6 +114,9 @@ class Resolver {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
     }
+    if (job_.distributed_optimizer && job_.strategy == Strategy::kFsdp) {
+      fail("distributed_optimizer", "fsdp shards the optimizer already", "strategy: ddp, or distributed_optimizer: false");
+    }
     if (job_.model.has_learned_positions && job_.seq_len > job_.model.max_positions) {
       fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),
            fmt::format("at most {}", job_.model.max_positions));
@@ -186,11 +189,12 @@ class Resolver {
 
   void check_placement() {
     if (job_.placement.empty()) return;
-    if (std::ssize(job_.placement) != gpus_) {
-      fail("placement", fmt::format("{} endpoints for {} ranks", job_.placement.size(), gpus_), "one endpoint per rank");
+    const std::int64_t count = index_count(job_.placement);
+    if (count != gpus_) {
+      fail("placement", fmt::format("{} endpoints for {} ranks", count, gpus_), "one endpoint per rank");
       return;
     }
-    std::vector<std::int64_t> sorted = job_.placement;
+    std::vector<std::int64_t> sorted = all_indices(job_.placement);
     std::sort(sorted.begin(), sorted.end());
     if (sorted.front() < 0 || sorted.back() >= gpus_) {
       fail("placement", fmt::format("the cluster has no endpoint {}", sorted.front() < 0 ? sorted.front() : sorted.back()),
@@ -248,9 +252,10 @@ std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, 
 
 std::vector<EndpointId> place_ranks(const TrainingPlan& plan) {
   std::vector<EndpointId> out;
-  for (std::uint32_t r = 0; r < plan.layout.world_size(); ++r) {
-    out.push_back(plan.job.placement.empty() ? EndpointId(r) : EndpointId(static_cast<std::uint32_t>(plan.job.placement[r])));
+  if (plan.job.placement.empty()) {
+    for (std::uint32_t r = 0; r < plan.layout.world_size(); ++r) out.push_back(EndpointId(r));
   }
+  for (const std::int64_t i : all_indices(plan.job.placement)) out.push_back(EndpointId(static_cast<std::uint32_t>(i)));
   return out;
 }
 

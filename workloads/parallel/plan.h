@@ -28,6 +28,10 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
   // Ranks that hold the same weights: dp x cp.
   [[nodiscard]] std::int64_t replicas() const { return layout.comm_size(CommFamily::kDpReduce); }
+  // Parts the optimizer's state is cut into.
+  [[nodiscard]] std::int64_t optimizer_shards() const {
+    return job.strategy == Strategy::kFsdp || job.distributed_optimizer ? replicas() : 1;
+  }
   [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage) const {
     return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
   }

@@ -42,6 +42,7 @@ std::int64_t SlotWriter::repetitions(const TrainingProgram& program, std::int64_
   if (actions <= 0 || actions % (2 * passes_per_lap(shape)) != 0 || moved(kStep) != 0 || moved(kGatherStep) != 0) return 0;
   if (moved(kNextBucket) != 0) return 0;
   const bool gathers = now.scratch[kGathersIssued] > 0;
+  if (!gathers && moved(kGathersUsed) != 0) return 0;
   if (gathers && (moved(kGatherAction) != actions || moved(kGathersIssued) != moved(kGathersUsed))) return 0;
 
   // A stream that caught up in the span has caught up as far; one that did not will not.

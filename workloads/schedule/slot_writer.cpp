@@ -11,7 +11,8 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       cursor_(cursor),
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
-      is_replicated_(program.plan_.replicas() > 1) {}
+      is_replicated_(program.plan_.replicas() > 1),
+      gathers_updates_(is_replicated_ && program.plan_.job.distributed_optimizer) {}
 
 bool SlotWriter::write() {
   const std::int64_t total = action_total();
@@ -24,6 +25,7 @@ bool SlotWriter::write() {
   }
   const Unit unit = unit_at(scratch(kAction), scratch(kStep));
   issue_gathers();
+  if (cursor_.slot == 1 && plan_.job.overlap_param_gather) gather_updates();
   if (unit.action.is_forward) {
     forward(unit);
   } else {
@@ -109,12 +111,14 @@ void SlotWriter::forward(const Unit& unit) {
   if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
   use_gather(unit);
   if (unit.is_embedding()) {
+    use_updates(unit, ModelPart::kEmbedding);
     compute(ModelPart::kEmbedding, true);
     leave_part();
   } else if (unit.is_head()) {
+    use_updates(unit, ModelPart::kHead);
     head_forward();
   } else {
-    layer_forward();
+    layer_forward(unit);
   }
   if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
 }
@@ -132,15 +136,16 @@ void SlotWriter::backward(const Unit& unit) {
     part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
-    if (plan_.job.recompute == Recompute::kFull) layer_forward();
+    if (plan_.job.recompute == Recompute::kFull) layer_forward(unit);
     layer_part_backward(unit, ModelPart::kMlp);
     layer_part_backward(unit, ModelPart::kAttention);
   }
   if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
 }
 
-void SlotWriter::layer_forward() {
+void SlotWriter::layer_forward(const Unit& unit) {
   for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
+    use_updates(unit, part);
     enter_part();
     compute(part, true);
     leave_part();
@@ -238,6 +243,25 @@ void SlotWriter::use_gather(const Unit& unit) {
   wait(Stream::kCompute, Stream::kDpGather, operations_per_gather * ++scratch(kGathersUsed));
 }
 
+void SlotWriter::gather_updates() {
+  if (!gathers_updates_) return;
+  for (auto bucket = stage_.buckets.rbegin(); bucket != stage_.buckets.rend(); ++bucket) {
+    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bucket->weight_bytes);
+  }
+}
+
+// The last bucket is the first that forward needs. Only the first micro-batch finds any it has not waited for yet.
+void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
+  if (!gathers_updates_ || !plan_.job.overlap_param_gather) return;
+  const GradientPoint here{unit.action.chunk, unit.index, part};
+  const std::int64_t used = scratch(kGathersUsed);
+  while (scratch(kGathersUsed) < std::ssize(stage_.buckets) &&
+         stage_.buckets[stage_.buckets.size() - 1 - static_cast<std::size_t>(scratch(kGathersUsed))].ready == here) {
+    ++scratch(kGathersUsed);
+  }
+  if (scratch(kGathersUsed) > used) wait(Stream::kCompute, Stream::kDpGather, scratch(kGathersUsed));
+}
+
 void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
   if (is_fsdp_) {
@@ -261,7 +285,8 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
 void SlotWriter::push_bucket() {
   const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kAllReduce, bucket.bytes);
+  const CollectiveKind kind = gathers_updates_ ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  collective(Stream::kDpReduce, CommFamily::kDpReduce, kind, bucket.bytes);
 }
 
 void SlotWriter::finish() {
@@ -278,6 +303,11 @@ void SlotWriter::finish() {
     if (plan_.job.virtual_stages > 1 && pushed(s) > 0) wait_all(Stream::kCompute, s);
   }
   compute(optimizer_kernel_id(at_.pp));
+  if (gathers_updates_ && !plan_.job.overlap_param_gather) {
+    wait_all(Stream::kDpGather, Stream::kCompute);
+    gather_updates();
+    wait_all(Stream::kCompute, Stream::kDpGather);
+  }
 }
 
 }  // namespace lockstep

@@ -24,7 +24,7 @@ class SlotWriter {
     kStep,           // units of that action already written
     kNextBucket,     // DDP buckets handed to the network
     kGathersIssued,  // FSDP gathers pushed
-    kGathersUsed,    // ... and waited for by compute
+    kGathersUsed,    // gathers waited for by compute
     kGatherAction,   // where the next gather to issue belongs
     kGatherStep,
     kTpSeenByCompute,  // operations of the other stream already waited for
@@ -60,7 +60,7 @@ class SlotWriter {
 
   void forward(const Unit& unit);
   void backward(const Unit& unit);
-  void layer_forward();
+  void layer_forward(const Unit& unit);
   void layer_part_backward(const Unit& unit, ModelPart part);
   void part_backward(ModelPart part);
   void head_forward();
@@ -73,6 +73,9 @@ class SlotWriter {
   [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
   void issue_gathers();
   void use_gather(const Unit& unit);
+  // Weights that a distributed optimizer updated.
+  void gather_updates();
+  void use_updates(const Unit& unit, ModelPart part);
   void reduce_ready(const Unit& unit, ModelPart part);
   void push_bucket();
   void finish();
@@ -85,6 +88,7 @@ class SlotWriter {
   OpSink& sink_;
   bool is_fsdp_;
   bool is_replicated_;
+  bool gathers_updates_;  // of a distributed optimizer
 };
 
 }  // namespace lockstep

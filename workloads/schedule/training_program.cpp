@@ -78,25 +78,24 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
     add(part, Direction::kBackward, "backward");
   }
   for (const ModelPart part : kParts) add(part, Direction::kWeightGradient, "weight_gradient");
-  const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
-    const std::int64_t parameters = ceil_div(stage_parameters(plan_, stage), shards);
+    const std::int64_t parameters = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
     kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
   }
 }
 
 std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
   const auto bit = [](CollectiveKind kind) { return 1u << static_cast<unsigned>(kind); };
-  const bool is_fsdp = plan_.job.strategy == Strategy::kFsdp;
+  const bool is_sharded = plan_.optimizer_shards() > 1;
   switch (family) {
     case CommFamily::kTp:
       if (plan_.tp() == 1) return 0;
       return bit(CollectiveKind::kAllReduce) | bit(CollectiveKind::kAllGather) | bit(CollectiveKind::kReduceScatter);
     case CommFamily::kDpGather:
-      return is_fsdp && plan_.replicas() > 1 ? bit(CollectiveKind::kAllGather) : 0;
+      return is_sharded ? bit(CollectiveKind::kAllGather) : 0;
     case CommFamily::kDpReduce:
       if (plan_.replicas() == 1) return 0;
-      return bit(is_fsdp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
+      return bit(is_sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
     case CommFamily::kTie:
       return plan_.has_embedding_copy() ? bit(CollectiveKind::kAllReduce) : 0;
   }

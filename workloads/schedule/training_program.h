@@ -11,6 +11,11 @@
 // - Pipeline (Narayanan et al. 2021, arXiv 2104.04473): order of pipeline_order.h. The plain schedule is Megatron's: compute
 //   waits for its own sends as well as for its receives. The interleaved one overlaps sends.
 // - DDP (Li et al. 2020, arXiv 2006.15704): buckets of buckets.h are all-reduced during the last micro-batch's backward.
+// - Distributed optimizer (ZeRO-1: Rajbhandari et al. 2020, arXiv 1910.02054; as Megatron-LM runs it): the same buckets are
+//   reduce-scattered, every rank updates its share, and the weights come back by an all-gather per bucket in 16 bits. The program
+//   is a step in the steady state: with overlap_param_gather it begins with the gathers of the step before, all issued at once in
+//   the order forward needs them (Megatron's aligned gather), and a part waits for the buckets that hold its weights; without,
+//   it ends with its own. The optimizer is not overlapped.
 // - FSDP (Zhao et al. 2023, arXiv 2304.11277): units are gathered before forward and again before backward, at most `prefetch`
 //   units ahead of the one that computes; every backward reduce-scatters its unit. Embedding and head form the root unit: it
 //   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
