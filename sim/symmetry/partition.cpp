@@ -89,15 +89,16 @@ struct Colours {
     return has_split;
   }
 
-  [[nodiscard]] Classes classes() const {
+  [[nodiscard]] Classes take_classes() {
     Classes out;
-    out.class_of = colour;
+    out.class_of = std::move(colour);
     out.representative.assign(count, 0);
     out.size.assign(count, 0);
-    for (std::size_t i = colour.size(); i-- > 0;) {
-      if (colour[i] == Classes::kNone) continue;
-      out.representative[colour[i]] = static_cast<std::uint32_t>(i);
-      ++out.size[colour[i]];
+    for (std::size_t i = out.class_of.size(); i-- > 0;) {
+      const std::uint32_t c = out.class_of[i];
+      if (c == Classes::kNone) continue;
+      out.representative[c] = static_cast<std::uint32_t>(i);
+      ++out.size[c];
     }
     return out;
   }
@@ -109,9 +110,11 @@ class Refinement {
       : job_(job),
         fault_(fault),
         ranks_(job.rank_count()),
-        activities_(job.activity_count()),
-        links_(job.link_capacities.size()) {
-    leave_out_unused_links();
+        activities_(job.activity_count()), links_(0) {
+    for (const RouteLabel& l : job.labels) {
+      const std::uint64_t coefficient = fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
+      labels_.push_back(mix64((coefficient << 1) + static_cast<std::uint64_t>(l.form)));
+    }
   }
 
   Partition run() {
@@ -124,14 +127,15 @@ class Refinement {
     p.rank_classes_with_slowdowns = ranks_.count;
     add_network();
     refine(true);
-    p.ranks = ranks_.classes();
-    p.activities = activities_.classes();
-    p.links = links_.classes();
+    p.ranks = ranks_.take_classes();
+    p.activities = activities_.take_classes();
+    p.links = links_.take_classes();
     return p;
   }
 
  private:
   void leave_out_unused_links() {
+    links_ = Colours(job_.link_count());
     links_.colour.assign(links_.colour.size(), Classes::kNone);
     for (std::size_t a = 0; a < job_.activity_count(); ++a) {
       for (const RouteShare& s : job_.routes[a]) links_.colour[s.link.index()] = 0;
@@ -176,30 +180,35 @@ class Refinement {
           Signature::of(static_cast<std::uint64_t>(c.path_latency.picos()), c.is_local ? 5 : 6);
     }
     activities_.split();
-    for (std::size_t l = 0; l < job_.link_capacities.size(); ++l) {
-      links_.signature[l] = Signature::of(static_cast<std::uint64_t>(job_.link_capacities[l].units()), 8);
+    leave_out_unused_links();
+    for (std::size_t l = 0; l < links_.colour.size(); ++l) {
+      if (links_.colour[l] == Classes::kNone) continue;
+      links_.signature[l] = Signature::of(static_cast<std::uint64_t>(job_.capacity(l).units()), 8);
     }
     links_.split();
   }
 
+  // Both sides in turns, until one has nothing new to tell.
   void refine(bool with_links) {
-    for (bool has_split = true; has_split;) {
+    for (bool is_first = true;; is_first = false) {
       if (fault_ != SymmetryFault::kIgnorePeers) read_ranks();
       if (with_links && fault_ != SymmetryFault::kIgnoreLinks) read_links();
-      has_split = activities_.split();
+      if (!activities_.split() && !is_first) return;
       read_ports();
-      has_split |= ranks_.split();
-      if (!with_links) continue;
-      read_activities();
-      has_split |= links_.split();
+      bool has_split = ranks_.split();
+      if (with_links) {
+        read_activities();
+        has_split |= links_.split();
+      }
+      if (!has_split) return;
     }
   }
 
   void read_ranks() {
     for (std::size_t r = 0; r < job_.rank_count(); ++r) {
       std::uint64_t number = 0;
-      for (const PlacedPort& p : job_.ports[r]) {
-        activities_.signature[p.activity.index()].add(Signature::of(ranks_.colour[r], ++number));
+      for (const ActivityId a : job_.ports[r]) {
+        activities_.signature[a.index()].add(Signature::of(ranks_.colour[r], ++number));
       }
     }
   }
@@ -207,31 +216,27 @@ class Refinement {
   void read_ports() {
     for (std::size_t r = 0; r < job_.rank_count(); ++r) {
       Signature& s = ranks_.signature[r];
-      for (const PlacedPort& p : job_.ports[r]) s.follow(Signature::of(activities_.colour[p.activity.index()], 9));
+      for (const ActivityId a : job_.ports[r]) s.follow(Signature::of(activities_.colour[a.index()], 9));
     }
-  }
-
-  [[nodiscard]] std::uint64_t label(const RouteShare& s) const {
-    if (fault_ == SymmetryFault::kIgnoreCoefficients) return 1;
-    return (static_cast<std::uint64_t>(s.coefficient) << 1) + static_cast<std::uint64_t>(s.form);
   }
 
   void read_links() {
     for (std::size_t a = 0; a < job_.activity_count(); ++a) {
       Signature& mine = activities_.signature[a];
-      for (const RouteShare& s : job_.routes[a]) mine.add(Signature::of(links_.colour[s.link.index()], label(s)));
+      for (const RouteShare& s : job_.routes[a]) mine.add(Signature::of(links_.colour[s.link.index()], labels_[s.label]));
     }
   }
 
   void read_activities() {
     for (std::size_t a = 0; a < job_.activity_count(); ++a) {
       const std::uint32_t colour = activities_.colour[a];
-      for (const RouteShare& s : job_.routes[a]) links_.signature[s.link.index()].add(Signature::of(colour, label(s)));
+      for (const RouteShare& s : job_.routes[a]) links_.signature[s.link.index()].add(Signature::of(colour, labels_[s.label]));
     }
   }
 
   const PlacedJob& job_;
   SymmetryFault fault_;
+  std::vector<std::uint64_t> labels_;  // hashed
   Colours ranks_;
   Colours activities_;
   Colours links_;
@@ -266,7 +271,7 @@ Partition finest_partition(const PlacedJob& job) {
   Partition p;
   p.ranks = everyone(job.rank_count());
   p.activities = everyone(job.activity_count());
-  p.links.class_of.assign(job.link_capacities.size(), Classes::kNone);
+  p.links.class_of.assign(job.link_count(), Classes::kNone);
   for (std::size_t a = 0; a < job.activity_count(); ++a) {
     for (const RouteShare& s : job.routes[a]) p.links.class_of[s.link.index()] = 0;
   }
@@ -283,23 +288,24 @@ Partition finest_partition(const PlacedJob& job) {
 bool is_equitable(const PlacedJob& job, const Partition& p) {
   std::vector<Neighbours> ranks(job.rank_count());
   std::vector<Neighbours> activities(job.activity_count());
-  std::vector<Neighbours> links(job.link_capacities.size());
+  std::vector<Neighbours> links(job.link_count());
   for (std::size_t r = 0; r < job.rank_count(); ++r) {
     std::uint64_t number = 0;
-    for (const PlacedPort& port : job.ports[r]) {
-      ranks[r].emplace_back(p.activities.class_of[port.activity.index()], ++number, 0);
-      activities[port.activity.index()].emplace_back(p.ranks.class_of[r], number, -1);
+    for (const ActivityId a : job.ports[r]) {
+      ranks[r].emplace_back(p.activities.class_of[a.index()], ++number, 0);
+      activities[a.index()].emplace_back(p.ranks.class_of[r], number, -1);
     }
     ranks[r].emplace_back(job.roles[r], 0, job.slowdown(r));
   }
   for (std::size_t a = 0; a < job.activity_count(); ++a) {
     for (const RouteShare& s : job.routes[a]) {
-      const auto form = static_cast<std::uint64_t>(s.form);
-      activities[a].emplace_back(p.links.class_of[s.link.index()], form, s.coefficient);
-      links[s.link.index()].emplace_back(p.activities.class_of[a], form, s.coefficient);
+      const RouteLabel& label = job.labels[s.label];
+      const auto form = static_cast<std::uint64_t>(label.form);
+      activities[a].emplace_back(p.links.class_of[s.link.index()], form, label.coefficient);
+      links[s.link.index()].emplace_back(p.activities.class_of[a], form, label.coefficient);
     }
   }
-  for (std::size_t l = 0; l < links.size(); ++l) links[l].emplace_back(0, 2, job.link_capacities[l].units());
+  for (std::size_t l = 0; l < links.size(); ++l) links[l].emplace_back(0, 2, job.capacity(l).units());
   for (std::vector<Neighbours>* side : {&activities, &links}) {
     for (Neighbours& n : *side) std::sort(n.begin(), n.end());
   }

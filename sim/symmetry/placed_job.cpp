@@ -25,8 +25,6 @@ class Placer {
                    placement_.size(), job_.slowdowns.size());
     for (std::uint32_t c = 0; c < program_.communicator_count(); ++c) place_communicator(CommId(c));
     for (std::uint32_t r = 0; r < program_.world_size(); ++r) place_rank(Rank(r));
-    job_.link_capacities.reserve(router_.network().links().size());
-    for (const Link& l : router_.network().links()) job_.link_capacities.push_back(l.capacity);
   }
 
  private:
@@ -60,14 +58,28 @@ class Placer {
   }
 
   void add_route(const Route& route, RouteForm form) {
-    for (const LinkShare& s : route.shares) job_.routes.push({s.link, form, s.coefficient});
+    for (const LinkShare& s : route.shares) job_.routes.push({s.link, label_of(form, s.coefficient)});
+  }
+
+  std::uint32_t label_of(RouteForm form, std::int64_t coefficient) {
+    const std::uint64_t key = static_cast<std::uint64_t>(coefficient) << 1 | static_cast<std::uint64_t>(form);
+    if (key == last_key_) return last_label_;
+    std::uint32_t known = labels_.find(key);
+    if (known == FlatIndex::kAbsent) {
+      known = static_cast<std::uint32_t>(job_.labels.size());
+      labels_.insert(key, known);
+      job_.labels.push_back({form, coefficient});
+    }
+    last_key_ = key;
+    last_label_ = known;
+    return known;
   }
 
   void place_rank(Rank rank) {
     job_.roles.push_back(program_.role(rank));
     ports_.clear();
     program_.ports(rank, ports_);
-    for (const Port& p : ports_) job_.ports.push({p, activity_of(rank, p)});
+    for (const Port& p : ports_) job_.ports.push(activity_of(rank, p));
     job_.ports.end_row();
   }
 
@@ -115,7 +127,10 @@ class Placer {
   std::span<const EndpointId> placement_;
   const Router& router_;
   PlacedJob& job_;
-  FlatIndex index_;  // channels by the hash of their ends
+  FlatIndex index_;   // channels by the hash of their ends
+  FlatIndex labels_;  // by coefficient and form
+  std::uint64_t last_key_ = ~std::uint64_t{0};
+  std::uint32_t last_label_ = 0;
   std::vector<Rank> members_;
   std::vector<EndpointId> endpoints_;
   std::vector<Port> ports_;
@@ -127,6 +142,8 @@ class Placer {
 PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
                     std::vector<std::int64_t> slowdowns) {
   PlacedJob job;
+  job.program = &program;
+  job.network = &router.network();
   job.slowdowns = std::move(slowdowns);
   Placer(program, placement, router, job).place();
   return job;

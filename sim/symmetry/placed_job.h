@@ -5,7 +5,8 @@
 //   rank  -- port i -->  activity  -- form, coefficient -->  link
 //
 // Port i of a rank is the i-th entry of Program::ports(), so its number says what the activity is to that rank. Activities are numbered
-// communicators first (by CommId), then channels. Memory: O(ranks + hops of all rings and channels), no state per pair of ranks.
+// communicators first (by CommId), then channels. Memory: O(ranks + hops of all rings and channels), about 400 bytes a rank of a job with
+// pipeline and data parallelism on bundled links; no state per pair of ranks.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,15 @@ using ActivityId = Id<struct ActivityTag>;
 enum class RouteForm : std::uint32_t { kClosed, kOpen };
 inline constexpr std::size_t kRouteFormCount = 2;
 
-struct RouteShare {
-  LinkId link;
+struct RouteLabel {
   RouteForm form = RouteForm::kClosed;
   std::int64_t coefficient = 0;
+};
+
+// One link of a route. Coefficients are few and shares are many, so a share names its coefficient.
+struct RouteShare {
+  LinkId link;
+  std::uint32_t label = 0;  // into PlacedJob::labels
 };
 
 struct PlacedCommunicator {
@@ -49,21 +55,20 @@ struct PlacedChannel {
   Duration path_latency;
 };
 
-struct PlacedPort {
-  Port port;
-  ActivityId activity;
-};
-
 struct PlacedJob {
+  const Program* program = nullptr;
+  const Network* network = nullptr;
   std::vector<std::uint32_t> roles;     // by rank
   std::vector<std::int64_t> slowdowns;  // by rank, per mille of kernel time; empty: none
-  Rows<PlacedPort> ports;               // by rank
+  Rows<ActivityId> ports;               // by rank
   std::vector<PlacedCommunicator> communicators;
   std::vector<PlacedChannel> channels;
-  Rows<RouteShare> routes;            // by activity, sorted by (form, link)
-  std::vector<Rate> link_capacities;  // by link of the network
+  Rows<RouteShare> routes;  // by activity
+  std::vector<RouteLabel> labels;
 
   [[nodiscard]] std::size_t rank_count() const { return roles.size(); }
+  [[nodiscard]] std::size_t link_count() const { return network->links().size(); }
+  [[nodiscard]] Rate capacity(std::size_t link) const { return network->link(LinkId::from_index(link)).capacity; }
   [[nodiscard]] std::size_t activity_count() const { return communicators.size() + channels.size(); }
   [[nodiscard]] bool is_channel(ActivityId a) const { return a.index() >= communicators.size(); }
   [[nodiscard]] const PlacedChannel& channel(ActivityId a) const { return channels[a.index() - communicators.size()]; }
@@ -77,7 +82,7 @@ struct PlacedJob {
   return receive == Stream::kPpRecvPrev ? Stream::kPpSendNext : Stream::kPpSendPrev;
 }
 
-// placement: rank -> endpoint, one per rank. slowdowns: by rank, or empty. Throws UserError when two ranks that talk are not connected.
+// `program` and the network of `router` must outlive the result. placement: rank -> endpoint, one per rank. slowdowns: by rank, or empty. Throws UserError when two ranks that talk are not connected.
 [[nodiscard]] PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
                                   std::vector<std::int64_t> slowdowns = {});
 

@@ -40,7 +40,7 @@ ReducedJob::ReducedJob(const PlacedJob& job, const Partition& p) {
 
 void ReducedJob::add_links(const PlacedJob& job, const Partition& p) {
   for (const std::uint32_t l : p.links.representative) {
-    link_capacities_.push_back(job.link_capacities[l]);
+    link_capacities_.push_back(job.capacity(l));
     link_representatives_.push_back(LinkId(l));
   }
 }
@@ -69,11 +69,13 @@ void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
         {.representative = Rank(representative), .size = p.ranks.size[c], .slowdown = job.slowdown(representative)});
     total_ranks_ += p.ranks.size[c];
     std::vector<ReducedPort> ports;
-    for (const PlacedPort& port : job.ports[representative]) {
-      const std::uint32_t a = p.activities.class_of[port.activity.index()];
+    std::vector<Port> names;
+    job.program->ports(Rank(representative), names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::uint32_t a = p.activities.class_of[job.ports[representative][i].index()];
       const std::int64_t participants = p.ranks.size[c] / activities_[a].size;
       ports.push_back(
-          {.key = lockstep::key_of(port.port), .activity = a, .participants = static_cast<std::uint32_t>(participants)});
+          {.key = lockstep::key_of(names[i]), .activity = a, .participants = static_cast<std::uint32_t>(participants)});
       if (activities_[a].communicator != nullptr) activities_[a].members.push_back(static_cast<std::uint32_t>(c));
     }
     std::sort(ports.begin(), ports.end(), [](const ReducedPort& a, const ReducedPort& b) { return a.key < b.key; });
@@ -89,9 +91,13 @@ void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
     const bool stands_for_others = p.activities.size[c] > 1;
     for (const RouteShare& s : job.routes[a]) {
       const std::uint32_t l = p.links.class_of[s.link.index()];
-      ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(s.form)];
-      if (p.links.representative[l] == s.link.value()) shares.all.push_back({LinkId(l), s.coefficient});
-      if (is_representative && (stands_for_others || p.links.size[l] > 1)) shares.alone.push_back({LinkId(l), s.coefficient});
+      const bool is_representative_link = p.links.representative[l] == s.link.value();
+      const bool is_alone = is_representative && (stands_for_others || p.links.size[l] > 1);
+      if (!is_representative_link && !is_alone) continue;
+      const RouteLabel& label = job.labels[s.label];
+      ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(label.form)];
+      if (is_representative_link) shares.all.push_back({LinkId(l), label.coefficient});
+      if (is_alone) shares.alone.push_back({LinkId(l), label.coefficient});
     }
   }
   for (ActivityClass& c : activities_) {
