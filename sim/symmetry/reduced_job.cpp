@@ -88,22 +88,21 @@ void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
   for (std::size_t a = 0; a < job.activity_count(); ++a) {
     const std::uint32_t c = p.activities.class_of[a];
     const bool is_representative = p.activities.representative[c] == a;
-    const bool stands_for_others = p.activities.size[c] > 1;
     for (const RouteShare& s : job.routes[a]) {
       const std::uint32_t l = p.links.class_of[s.link.index()];
       const bool is_representative_link = p.links.representative[l] == s.link.value();
-      const bool is_alone = is_representative && (stands_for_others || p.links.size[l] > 1);
-      if (!is_representative_link && !is_alone) continue;
+      if (!is_representative_link && !is_representative) continue;
       const RouteLabel& label = job.labels[s.label];
       ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(label.form)];
       if (is_representative_link) shares.all.push_back({LinkId(l), label.coefficient});
-      if (is_alone) shares.alone.push_back({LinkId(l), label.coefficient});
+      if (is_representative) shares.alone.push_back({LinkId(l), label.coefficient});
     }
   }
   for (ActivityClass& c : activities_) {
     for (ReducedShares& shares : c.routes) {
       gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });
       gather(shares.alone, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+      if (shares.alone == shares.all) shares.alone = {};
     }
   }
 }

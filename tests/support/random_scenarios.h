@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small jobs on small clusters, drawn by rapidcheck: every form of parallelism, fabric, routing and placement, in a few thousand
+// operations. Sizes of layers and links vary enough that now compute, now latency, now bandwidth decides.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/experiment/job_run.h"
+#include "tests/support/shipped.h"
+#include "tests/support/workload_fixtures.h"
+
+namespace lockstep::test {
+
+struct RandomScenario {
+  ClusterSpec cluster;
+  TrainingPlan plan;
+  NetworkKind network = NetworkKind::kFlow;
+  std::uint64_t seed = 0;
+};
+
+inline std::int64_t draw(std::int64_t low, std::int64_t high) { return *rc::gen::inRange(low, high + 1); }
+inline bool draw_chance(std::int64_t one_in) { return draw(1, one_in) == 1; }
+template <class T>
+T draw_one(std::initializer_list<T> values) {
+  return values.begin()[draw(0, static_cast<std::int64_t>(values.size()) - 1)];
+}
+
+// At most max_ranks of them.
+inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
+  JobSpec job;
+  job.name = "random";
+  job.tp = draw_one({1, 1, 2, 4, 8});
+  job.pp = draw_one({1, 1, 2, 3, 4});
+  while (job.tp * job.pp > max_ranks) job.tp /= 2;
+  const std::int64_t dp = draw(1, max_ranks / (job.tp * job.pp));
+  ranks = job.tp * job.pp * dp;
+  job.virtual_stages = job.pp > 1 ? draw_one({1, 1, 2}) : 1;
+  const bool is_even = job.virtual_stages > 1;
+  job.model = tiny(is_even ? job.pp * job.virtual_stages : job.pp + draw(0, 2));
+  job.model.hidden = draw_one({256, 1024, 4096});
+  job.model.ffn = 2 * job.model.hidden;
+  job.model.head_dim = job.model.hidden / job.model.heads;
+  job.model.has_tied_embeddings = draw_chance(3);
+  job.seq_len = draw_one({128, 1024, 4096});
+  job.gradient_accumulation = is_even ? job.pp * draw_one({1, 2, 3, 8}) : draw_one({1, 2, 5, 16, 40});
+  job.strategy = draw_one({Strategy::kDdp, Strategy::kDdp, Strategy::kFsdp});
+  job.distributed_optimizer = job.strategy == Strategy::kDdp && draw_chance(2);
+  job.overlap_param_gather = !draw_chance(3);
+  job.overlap_grad_reduce = !draw_chance(3);
+  job.prefetch = draw(0, 2);
+  job.bucket_size = Bytes(draw_one({1'000'000, 10'000'000, 1'000'000'000}));
+  job.recompute = draw_one({Recompute::kNone, Recompute::kFull});
+  job.sequence_parallel = job.tp > 1 && draw_chance(2);
+  job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward});
+  job.scatter_gather = draw_chance(3);
+  return job;
+}
+
+// Rank i on GPU i, or two swapped, or node by node from the other end, or anyhow.
+inline std::vector<IndexRange> draw_placement(std::int64_t ranks) {
+  std::vector<IndexRange> out;
+  for (std::int64_t r = 0; r < ranks; ++r) out.emplace_back(r);
+  switch (draw(0, 7)) {
+    case 0:
+      std::swap(out[static_cast<std::size_t>(draw(0, ranks - 1))], out[static_cast<std::size_t>(draw(0, ranks - 1))]);
+      return out;
+    case 1:
+      std::reverse(out.begin(), out.end());
+      return out;
+    case 2:
+      for (std::int64_t i = ranks - 1; i > 0; --i) {
+        std::swap(out[static_cast<std::size_t>(i)], out[static_cast<std::size_t>(draw(0, i))]);
+      }
+      return out;
+    default:
+      return {};
+  }
+}
+
+inline FabricSpec draw_fabric(std::int64_t nodes, int nics) {
+  FabricSpec fabric;
+  if (draw_chance(3)) fabric.wiring = Wiring::kRail;
+  if (nodes == 1 || draw_chance(5)) return fabric;
+  fabric.nodes_per_leaf = static_cast<int>(draw(1, std::min<std::int64_t>(nodes, 4)));
+  if (draw_chance(2)) {
+    fabric.spines = static_cast<int>(draw(1, 4));
+  } else {
+    fabric.oversubscription = draw_one({1.0, 1.5, 2.0, 4.0});
+  }
+  if (draw_chance(2)) {
+    fabric.leaves_per_pod = static_cast<int>(draw(1, 2)) * (fabric.wiring == Wiring::kRail ? nics : 1);
+    fabric.cores_per_spine = static_cast<int>(draw(1, 3));
+  }
+  return fabric;
+}
+
+inline ClusterSpec draw_cluster(std::int64_t ranks) {
+  static const ClusterSpec base = cluster("dgx-h100", {"nodes=2"});
+  ClusterSpec c = base;
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t n : {1, 2, 3, 4, 6, 8}) {
+    if (ranks % n == 0) sizes.push_back(n);
+  }
+  c.server->gpus = static_cast<int>(sizes[static_cast<std::size_t>(draw(0, std::ssize(sizes) - 1))]);
+  c.nodes = static_cast<int>(ranks / c.server->gpus);
+  c.nics_per_node = draw_chance(2) ? c.server->gpus : static_cast<int>(draw(1, 8));
+  c.network->nic_rate = Rate::gbps(draw_one({25, 100, 400}));
+  c.network->gpudirect = !draw_chance(4);
+  c.network->host_path_rate = Rate::bytes_per_second(5e9);
+  c.routing = draw_one({RoutingPolicy::kSpray, RoutingPolicy::kSpray, RoutingPolicy::kEcmp, RoutingPolicy::kStatic});
+  c.fabric = draw_fabric(*c.nodes, *c.nics_per_node);
+  c.fabric_link.cables = static_cast<int>(draw(1, 3));
+  c.core_link.cables = static_cast<int>(draw(1, 2));
+  if (draw_chance(3)) c.fabric_link.speed = Rate::gbps(draw_one({50, 200, 800}));
+  if (draw_chance(4)) c.stragglers = StragglerSpec{.share = {0.1}, .gpus = {draw(0, ranks - 1)}, .slowdown = {0.2}};
+  return c;
+}
+
+inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
+  RandomScenario out;
+  std::int64_t ranks = 0;
+  JobSpec job = draw_job(max_ranks, ranks);
+  job.placement = draw_placement(ranks);
+  out.cluster = draw_cluster(ranks);
+  out.plan = plan_of(job, ranks);
+  out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
+  out.seed = static_cast<std::uint64_t>(draw(0, 1'000));
+  return out;
+}
+
+// The scenario as a file, for messages.
+inline std::string to_yaml(const RandomScenario& s) {
+  Diagnostics none;
+  const ReadContext context(none);
+  ConfigPrinter printer(context);
+  scenario_fields().print({.name = {}, .cluster = s.cluster, .job = s.plan.job}, printer);
+  std::string text =
+      "seed " + std::to_string(s.seed) + ", network " + (s.network == NetworkKind::kFlow ? "flow\n" : "analytic\n");
+  std::istringstream lines(printer.text());
+  for (std::string line; std::getline(lines, line);) text += line.substr(0, line.find(" # ")) + "\n";
+  return text;
+}
+
+// What two runs of one scenario must share, by name; empty if they do.
+inline std::string first_difference(const RunResult& a, const RunResult& b) {
+  if (a.step_time_s != b.step_time_s) return "step time";
+  if (a.ideal_step_time_s != b.ideal_step_time_s) return "ideal step time";
+  if (a.events != b.events) return "events";
+  if (a.fingerprint != b.fingerprint) return "fingerprint";
+  if (a.breakdown_s != b.breakdown_s) return "breakdown";
+  if (a.links.size() != b.links.size()) return "number of links";
+  for (std::size_t i = 0; i < a.links.size(); ++i) {
+    const LinkReport& x = a.links[i];
+    const LinkReport& y = b.links[i];
+    if (x.name != y.name || x.tier != y.tier) return "busiest link " + x.name + " or " + y.name;
+    if (x.bytes != y.bytes) return "bytes of " + x.name;
+    if (x.utilization != y.utilization) return "utilization of " + x.name;
+  }
+  return a.bottleneck != b.bottleneck ? "bottleneck" : "";
+}
+
+}  // namespace lockstep::test
