@@ -120,7 +120,8 @@ class Program {
   [[nodiscard]] virtual std::int64_t lap(Rank /*rank*/, const ProgramCursor& /*at*/) const { return 0; }
   // ... and how often the operations appended between two cursors, `now` the later one, come again after `now`, with every count in them and every word of the
   // cursor moved on by the difference of the two each time. 0: not once, or unknown.
-  [[nodiscard]] virtual std::int64_t repetitions(Rank /*rank*/, const ProgramCursor& /*then*/, const ProgramCursor& /*now*/) const {
+  [[nodiscard]] virtual std::int64_t repetitions(Rank /*rank*/, const ProgramCursor& /*then*/,
+                                                 const ProgramCursor& /*now*/) const {
     return 0;
   }
   // Everything the operations of `rank` name, each once.

@@ -30,7 +30,7 @@ struct LedgerTotals {
   std::int64_t ended = 0;
   Int128 promised = 0;
   Int128 delivered = 0;
-  std::int64_t denominator = 1;       // of the bytes of links
+  std::int64_t denominator = 1;  // of the bytes of links
   std::int64_t capacity_changes = 0;
 };
 

@@ -173,8 +173,8 @@ void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMa
 }
 
 std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
-  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(bytes),
-                     static_cast<std::uint64_t>(tick.picos())});
+  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position),
+                     static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(tick.picos())});
 }
 
 }  // namespace lockstep

@@ -59,7 +59,8 @@ class Repetition {
   [[nodiscard]] Checkpoint checkpoint(RunState& state, const NetworkModel& network) const;
   [[nodiscard]] std::int64_t times(const Checkpoint& then, const Checkpoint& now) const;
   void repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t times) const;
-  void repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift, std::int64_t times) const;
+  void repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
+                   std::int64_t times) const;
   void forget_oldest();
 
   const Program& program_;

@@ -35,9 +35,9 @@ struct RunTotals {
 
 struct RunState {
   Instant now;
-  Instant end;  // of the last operation; outdated kernel ends may be due later
-  std::vector<RankState> ranks;            // by rank class
-  std::vector<ActivityState> activities;   // by activity class
+  Instant end;                            // of the last operation; outdated kernel ends may be due later
+  std::vector<RankState> ranks;           // by rank class
+  std::vector<ActivityState> activities;  // by activity class
   RunTotals totals;
 };
 

@@ -35,7 +35,7 @@ struct RuntimeInput {
   LinkNames link_name = number_of;              // of a link class, for messages
   double comm_slowdown = 0;                     // 0.18: a kernel takes 18 % longer while a collective is in flight
   bool skips_repetition = true;
-  std::optional<std::uint64_t> tie_seed;        // shuffles simultaneous kernel ends, completions and streams that can go on
+  std::optional<std::uint64_t> tie_seed;  // shuffles simultaneous kernel ends, completions and streams that can go on
   // Told now and then how far the run is: simulated time and completed operations and transfers.
   std::function<void(Instant now, std::int64_t events)> on_progress;
 };

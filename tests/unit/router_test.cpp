@@ -130,5 +130,21 @@ TEST(Router, FinishAddsUpSharedLinks) {
   EXPECT_EQ(std::count_if(r.shares.begin(), r.shares.end(), [](const LinkShare& s) { return s.coefficient == 2; }), 1);
 }
 
+// 3000 shares on 100 links are counted by link, the same shares with one far away are sorted: the sums are equal. Link l of 7i mod 100
+// gets every 100th of the coefficients 1, 2, ... 3000.
+TEST(Router, FinishAddsUpManySharesAndFew) {
+  Route dense;
+  for (std::uint32_t i = 0; i < 3000; ++i) dense.shares.push_back({LinkId(50 + 7 * i % 100), 1 + i});
+  Route sparse = dense;
+  sparse.shares.push_back({LinkId(1'000'000), 5});
+  Router::finish(dense);
+  Router::finish(sparse);
+  ASSERT_EQ(dense.shares.size(), 100u);
+  EXPECT_EQ(dense.shares[0], (LinkShare{LinkId(50), 30 * 1 + 100 * (29 * 30 / 2)}));
+  EXPECT_EQ(sparse.shares.back(), (LinkShare{LinkId(1'000'000), 5}));
+  sparse.shares.pop_back();
+  EXPECT_EQ(dense.shares, sparse.shares);
+}
+
 }  // namespace
 }  // namespace lockstep

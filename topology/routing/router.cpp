@@ -7,6 +7,25 @@
 #include "base/hash.h"
 
 namespace lockstep {
+namespace {
+
+// Where shares are many for the range of links they fall in, counting by link beats sorting.
+constexpr std::size_t kLeastDense = 256;
+constexpr std::size_t kMostLinksPerShare = 8;
+
+void finish_dense(std::vector<LinkShare>& s, std::size_t first, std::size_t last) {
+  std::vector<std::int64_t> sums(last - first + 1, 0);
+  for (const LinkShare& x : s) {
+    std::int64_t& sum = sums[x.link.index() - first];
+    sum = checked_add(sum, x.coefficient);
+  }
+  s.clear();
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] != 0) s.push_back({LinkId::from_index(first + i), sums[i]});
+  }
+}
+
+}  // namespace
 
 std::string_view to_text(RoutingPolicy policy) {
   switch (policy) {
@@ -60,6 +79,11 @@ void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const 
 
 void Router::finish(Route& route) {
   std::vector<LinkShare>& s = route.shares;
+  const auto [first, last] =
+      std::minmax_element(s.begin(), s.end(), [](const LinkShare& a, const LinkShare& b) { return a.link < b.link; });
+  if (s.size() >= kLeastDense && last->link.index() - first->link.index() < kMostLinksPerShare * s.size()) {
+    return finish_dense(s, first->link.index(), last->link.index());
+  }
   std::sort(s.begin(), s.end());
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {

@@ -45,7 +45,9 @@ std::int64_t SlotWriter::repetitions(const TrainingProgram& program, std::int64_
   if (gathers && (moved(kGatherAction) != actions || moved(kGathersIssued) != moved(kGathersUsed))) return 0;
 
   // A stream that caught up in the span has caught up as far; one that did not will not.
-  const auto pushed = [&](Stream s) { return now.pushed[static_cast<std::size_t>(s)] - then.pushed[static_cast<std::size_t>(s)]; };
+  const auto pushed = [&](Stream s) {
+    return now.pushed[static_cast<std::size_t>(s)] - then.pushed[static_cast<std::size_t>(s)];
+  };
   const auto keeps_up = [&](Scratch seen, Stream target) { return moved(seen) == 0 || moved(seen) == pushed(target); };
   if (!keeps_up(kTpSeenByCompute, Stream::kTp) || !keeps_up(kComputeSeenByTp, Stream::kCompute) ||
       !keeps_up(kComputeSeenByReduce, Stream::kCompute)) {
