@@ -130,6 +130,18 @@ TEST(Router, FinishAddsUpSharedLinks) {
   EXPECT_EQ(std::count_if(r.shares.begin(), r.shares.end(), [](const LinkShare& s) { return s.coefficient == 2; }), 1);
 }
 
+// {1: 2, 3: 4, 5: 1} + {0: 1, 3: 6, 7: 1}.
+TEST(Router, SumMergesFinishedRoutes) {
+  const Route a{.shares = {{LinkId(1), 2}, {LinkId(3), 4}, {LinkId(5), 1}}, .latency = Duration::picos(3)};
+  const Route b{.shares = {{LinkId(0), 1}, {LinkId(3), 6}, {LinkId(7), 1}}, .latency = Duration::picos(5)};
+  const std::vector<LinkShare> sum = {{LinkId(0), 1}, {LinkId(1), 2}, {LinkId(3), 10}, {LinkId(5), 1}, {LinkId(7), 1}};
+  EXPECT_EQ(Router::sum(a, b).shares, sum);
+  EXPECT_EQ(Router::sum(b, a).shares, sum);
+  EXPECT_EQ(Router::sum(a, b).latency, Duration::picos(5));
+  EXPECT_EQ(Router::sum(a, Route{}).shares, a.shares);
+  EXPECT_EQ(Router::sum(Route{}, b).shares, b.shares);
+}
+
 // 3000 shares on 100 links are counted by link, the same shares with one far away are sorted: the sums are equal. Link l of 7i mod 100
 // gets every 100th of the coefficients 1, 2, ... 3000.
 TEST(Router, FinishAddsUpManySharesAndFew) {

@@ -126,9 +126,8 @@ RingShape shape_ring(const Router& router, std::span<const EndpointId> members, 
   }
   shape.network_latency = between.latency;
   Router::finish(shape.open);
-  shape.closed.shares = shape.open.shares;
-  shape.closed.shares.insert(shape.closed.shares.end(), wrap.shares.begin(), wrap.shares.end());
-  Router::finish(shape.closed);
+  Router::finish(wrap);
+  shape.closed = Router::sum(shape.open, wrap);
   const std::int64_t factor = std::max<std::int64_t>(1, kSharerWeight / shape.channels);
   scale(shape.open, factor);
   scale(shape.closed, factor);
