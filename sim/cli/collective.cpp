@@ -5,6 +5,7 @@
 
 #include "sim/cli/common_options.h"
 #include "sim/cli/verbs.h"
+#include "sim/engine/process_usage.h"
 #include "sim/experiment/cluster_run.h"
 #include "sim/experiment/collective.h"
 #include "sim/report/collective_report.h"
@@ -75,22 +76,25 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
     }
   }
   if (const auto channels = arguments.integer("channels", 1, 64)) request.channels = static_cast<int>(*channels);
+  request.uses_symmetry = !arguments.has("no-symmetry");
   return request;
 }
 
 int run(const VerbContext& context) {
+  const double begin = monotonic_seconds();
   const Arguments& arguments = context.arguments;
   const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
   const CollectiveRequest request = request_of(arguments, cluster);
   const PreparedCluster prepared(cluster, seed_of(arguments));
-  const NetworkKind kind = network_kind(arguments.text("network"));
   const std::vector<CollectiveRow> rows =
-      run_collective(request, prepared.router, prepared.tunings, [&] { return make_network_model(kind, prepared.network); });
+      run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
   const CollectiveReport report{.kind = request.kind,
                                 .cluster = cluster.name,
                                 .network = arguments.text("network"),
                                 .gpus = static_cast<std::int64_t>(request.members.size()),
-                                .rows = rows};
+                                .rows = rows,
+                                .wall_s = monotonic_seconds() - begin,
+                                .peak_rss_bytes = peak_resident_bytes()};
   const std::string format = arguments.text("format");
   context.out << (format == "json" ? to_json(report) : format == "csv" ? to_csv(report) : to_nccl_table(report));
   return kOk;
@@ -129,6 +133,7 @@ Verb collective_verb() {
                       network_model_option(),
                       format_option({"nccl", "csv", "json"}),
                       seed_option(),
+                      {.name = "no-symmetry", .doc = "let no link stand for its equals; the results are the same, later"},
                       set_option()},
           .run = run};
 }

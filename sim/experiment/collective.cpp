@@ -4,22 +4,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/hash.h"
+#include "sim/network/link_capacities.h"
 #include "workloads/collectives/ring.h"
 
 namespace lockstep {
 namespace {
 
 // Runs what was started until nothing is in flight; the time of the last completion.
-Instant run_to_end(NetworkModel& network) {
+Instant run_to_end(NetworkModel& network, const LinkNames& name) {
   Instant now;
   std::vector<Completion> done;
   network.settle(now);
   while (network.in_flight() > 0) {
     const Instant next = network.next_event();
     if (next.is_never()) {
-      throw SimulationError(fmt::format("the collective never ends: {}", network.describe_pending()));
+      throw SimulationError(fmt::format("the collective never ends: {}", network.describe_pending(name)));
     }
     now = next;
     network.advance(now, done);
@@ -37,23 +40,46 @@ CollectiveRow row_of(const CollectiveRequest& request, std::int64_t size, Instan
   return row;
 }
 
+// The links that a transfer runs on, numbered from 0.
+struct LinksInUse {
+  std::vector<LinkId> links;  // of the whole network
+  std::vector<Rate> capacities;
+  std::vector<LinkShare> shares;
+};
+
+LinksInUse links_in_use(const Network& network, const Route& route, bool merges_equals) {
+  LinksInUse used;
+  std::set<std::pair<Rate, std::int64_t>> seen;
+  for (const LinkShare& s : route.shares) {
+    const Rate capacity = network.link(s.link).capacity;
+    if (merges_equals && !seen.emplace(capacity, s.coefficient).second) continue;
+    used.shares.push_back({LinkId::from_index(used.links.size()), s.coefficient});
+    used.capacities.push_back(capacity);
+    used.links.push_back(s.link);
+  }
+  return used;
+}
+
 std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Router& router,
-                                    const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
+                                    const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
   const RingShape shape = shape_ring(router, request.members, 0, request.channels.value_or(0));
-  const Rate line = undisturbed_rate(router.network(), is_chain(request.kind) ? shape.open : shape.closed, shape.weight);
+  const Route& route = is_chain(request.kind) ? shape.open : shape.closed;
+  const Rate line = undisturbed_rate(router.network(), route, shape.weight);
+  const LinksInUse used = links_in_use(router.network(), route, request.uses_symmetry);
+  const LinkNames name = [&](LinkId l) { return router.network().name(used.links[l.index()]); };
   const CollectiveTuning& tuning = tunings[static_cast<std::size_t>(std::clamp(shape.nodes, 1, 3) - 1)];
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
     const LoweredCollective c =
         lower_ring(shape, tuning, request.kind, size, line, request.protocol ? &*request.protocol : nullptr);
-    const std::unique_ptr<NetworkModel> network = make_network();
-    network->start(Instant(), {.shares = (c.is_open ? shape.open : shape.closed).shares,
+    const std::unique_ptr<NetworkModel> network = make_network_model(kind, used.capacities);
+    network->start(Instant(), {.shares = used.shares,
                                .weight = shape.weight,
                                .bytes = c.bytes,
                                .latency = c.latency,
                                .rate_cap = c.rate_cap,
                                .members = c.members});
-    CollectiveRow row = row_of(request, size, run_to_end(*network));
+    CollectiveRow row = row_of(request, size, run_to_end(*network, name));
     row.algorithm = "ring";
     row.protocol = to_text(c.protocol);
     row.channels = shape.channels;
@@ -71,7 +97,7 @@ struct PairFlow {
 // send_recv: every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does. all_to_all: every rank sends
 // its n-th part to every other. Cost: memory and time grow with the number of pairs, n or n(n-1).
 std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Router& router,
-                                     const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
+                                     const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
   const std::size_t n = request.members.size();
   const Network& net = router.network();
   const bool is_all_to_all = request.kind == CollectiveKind::kAllToAll;
@@ -85,9 +111,11 @@ std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Rou
       flow.latency = send_latency(tunings[0], net.node_of(hop.from) == net.node_of(hop.to), flow.route.latency);
     }
   }
+  const std::vector<Rate> capacities = link_capacities(net);
+  const LinkNames name = [&net](LinkId l) { return net.name(l); };
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
-    const std::unique_ptr<NetworkModel> network = make_network();
+    const std::unique_ptr<NetworkModel> network = make_network_model(kind, capacities);
     for (std::size_t i = 0; i < flows.size(); ++i) {
       network->start(Instant(), {.shares = flows[i].route.shares,
                                  .weight = router.weight(),
@@ -95,7 +123,7 @@ std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Rou
                                  .latency = flows[i].latency,
                                  .token = i});
     }
-    CollectiveRow row = row_of(request, size, run_to_end(*network));
+    CollectiveRow row = row_of(request, size, run_to_end(*network, name));
     row.algorithm = "p2p";
     row.protocol = to_text(Protocol::kSimple);
     row.channels = 1;
@@ -107,10 +135,10 @@ std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Rou
 }  // namespace
 
 std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
-                                          const std::array<CollectiveTuning, 3>& tunings, const NetworkFactory& make_network) {
+                                          const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
   LOCKSTEP_CHECK(request.members.size() >= 2, "a collective of {} members", request.members.size());
   const bool is_pairs = request.kind == CollectiveKind::kSendRecv || request.kind == CollectiveKind::kAllToAll;
-  return is_pairs ? run_pairs(request, router, tunings, make_network) : run_ring(request, router, tunings, make_network);
+  return is_pairs ? run_pairs(request, router, tunings, kind) : run_ring(request, router, tunings, kind);
 }
 
 double busbw_factor(CollectiveKind kind, std::size_t ranks) {

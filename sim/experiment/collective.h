@@ -2,16 +2,17 @@
 // One collective alone on a cluster, over a list of sizes: what nccl-tests measures. Sizes and bandwidths are defined as there:
 // size is the larger per-rank buffer, algbw = size / time, busbw = algbw x the factor that makes it comparable with link rates
 // (all_reduce 2(n-1)/n; all_gather, reduce_scatter (n-1)/n; others 1).
+//
+// A ring is one transfer alone on the network. Links of equal capacity on which it has equal coefficients then carry equal loads at
+// every instant, so one of them stands for all: a few links instead of a hundred thousand, and the same time to the picosecond.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/network/network_model.h"
+#include "sim/experiment/cluster_run.h"
 #include "topology/routing/router.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
@@ -24,6 +25,7 @@ struct CollectiveRequest {
   std::vector<EndpointId> members;   // at least two
   std::optional<Protocol> protocol;  // none: the one with the least undisturbed time
   std::optional<int> channels;       // none: one per NIC of the members
+  bool uses_symmetry = true;         // one link stands for its equals
 };
 
 struct CollectiveRow {
@@ -36,13 +38,9 @@ struct CollectiveRow {
   int channels = 0;
 };
 
-// A fresh network for every size, so that rows do not depend on each other.
-using NetworkFactory = std::function<std::unique_ptr<NetworkModel>()>;
-
-// Throws SimulationError when a transfer never ends, UserError when members are not connected.
+// Every size runs on a fresh network, so that rows do not depend on each other. Throws SimulationError when a transfer never ends, UserError when members are not connected.
 [[nodiscard]] std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
-                                                        const std::array<CollectiveTuning, 3>& tunings,
-                                                        const NetworkFactory& make_network);
+                                                        const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind);
 
 [[nodiscard]] double busbw_factor(CollectiveKind kind, std::size_t ranks);
 

@@ -57,10 +57,7 @@ class Predictor {
     const PreparedCluster& cluster = prepared(server);
     CollectiveRequest request{.kind = kind, .sizes = {size}};
     for (int i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
-    return run_collective(request, cluster.router, cluster.tunings,
-                          [&] { return make_network_model(NetworkKind::kFlow, cluster.network); })
-        .front()
-        .busbw_gb_per_s;
+    return run_collective(request, cluster.router, cluster.tunings, NetworkKind::kFlow).front().busbw_gb_per_s;
   }
   [[nodiscard]] int gpus_of(const std::string& server) { return static_cast<int>(prepared(server).network.endpoint_count()); }
 

@@ -78,6 +78,7 @@ std::string to_json(const CollectiveReport& r) {
                          {"protocol", row.protocol},
                          {"channels", row.channels}});
   }
+  j["measured"] = {{"wall_s", r.wall_s}, {"peak_rss_bytes", r.peak_rss_bytes}};
   return j.dump(2) + "\n";
 }
 

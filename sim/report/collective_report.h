@@ -16,6 +16,8 @@ struct CollectiveReport {
   std::string network;  // analytic | flow
   std::int64_t gpus = 0;
   std::span<const CollectiveRow> rows;
+  double wall_s = 0;
+  std::int64_t peak_rss_bytes = 0;
 };
 
 [[nodiscard]] std::string to_nccl_table(const CollectiveReport& r);

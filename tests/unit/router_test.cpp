@@ -174,5 +174,33 @@ TEST(Router, FinishAddsUpSharedLinks) {
   EXPECT_EQ(std::count_if(r.shares.begin(), r.shares.end(), [](const LinkShare& s) { return s.coefficient == 2; }), 1);
 }
 
+// {1: 2, 3: 4, 5: 1} + {0: 1, 3: 6, 7: 1}.
+TEST(Router, SumMergesFinishedRoutes) {
+  const Route a{.shares = {{LinkId(1), 2}, {LinkId(3), 4}, {LinkId(5), 1}}, .latency = Duration::picos(3)};
+  const Route b{.shares = {{LinkId(0), 1}, {LinkId(3), 6}, {LinkId(7), 1}}, .latency = Duration::picos(5)};
+  const std::vector<LinkShare> sum = {{LinkId(0), 1}, {LinkId(1), 2}, {LinkId(3), 10}, {LinkId(5), 1}, {LinkId(7), 1}};
+  EXPECT_EQ(Router::sum(a, b).shares, sum);
+  EXPECT_EQ(Router::sum(b, a).shares, sum);
+  EXPECT_EQ(Router::sum(a, b).latency, Duration::picos(5));
+  EXPECT_EQ(Router::sum(a, Route{}).shares, a.shares);
+  EXPECT_EQ(Router::sum(Route{}, b).shares, b.shares);
+}
+
+// 3000 shares on 100 links are counted by link, the same shares with one far away are sorted: the sums are equal. Link l of 7i mod 100
+// gets every 100th of the coefficients 1, 2, ... 3000.
+TEST(Router, FinishAddsUpManySharesAndFew) {
+  Route dense;
+  for (std::uint32_t i = 0; i < 3000; ++i) dense.shares.push_back({LinkId(50 + 7 * i % 100), 1 + i});
+  Route sparse = dense;
+  sparse.shares.push_back({LinkId(1'000'000), 5});
+  Router::finish(dense);
+  Router::finish(sparse);
+  ASSERT_EQ(dense.shares.size(), 100u);
+  EXPECT_EQ(dense.shares[0], (LinkShare{LinkId(50), 30 * 1 + 100 * (29 * 30 / 2)}));
+  EXPECT_EQ(sparse.shares.back(), (LinkShare{LinkId(1'000'000), 5}));
+  sparse.shares.pop_back();
+  EXPECT_EQ(dense.shares, sparse.shares);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -78,9 +78,7 @@ TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
                                         CollectiveKind::kBroadcast, CollectiveKind::kReduce}) {
         CollectiveRequest request{.kind = kind, .sizes = {8, std::int64_t{1} << 20, std::int64_t{1} << 30}};
         for (int g = 0; g < gpus; ++g) request.members.push_back(EndpointId(static_cast<std::uint32_t>(g)));
-        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings, [&] {
-               return make_network_model(NetworkKind::kFlow, prepared.network);
-             })) {
+        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow)) {
           const double n = gpus;
           const double nodes = std::max(1.0, n / per_node);
           const auto s = static_cast<double>(row.size_bytes);

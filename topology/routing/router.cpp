@@ -7,6 +7,27 @@
 #include "base/hash.h"
 
 namespace lockstep {
+namespace {
+
+// Where shares are many for the range of links they fall in, counting by link beats sorting.
+constexpr std::size_t kLeastDense = 256;
+constexpr std::size_t kMostLinksPerShare = 8;
+
+bool is_before(const LinkShare& a, const LinkShare& b) { return a.link < b.link; }
+
+void finish_dense(std::vector<LinkShare>& s, std::size_t first, std::size_t last) {
+  std::vector<std::int64_t> sums(last - first + 1, 0);
+  for (const LinkShare& x : s) {
+    std::int64_t& sum = sums[x.link.index() - first];
+    sum = checked_add(sum, x.coefficient);
+  }
+  s.clear();
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] != 0) s.push_back({LinkId::from_index(first + i), sums[i]});
+  }
+}
+
+}  // namespace
 
 std::string_view to_text(RoutingPolicy policy) {
   switch (policy) {
@@ -54,7 +75,11 @@ void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const 
 
 void Router::finish(Route& route) {
   std::vector<LinkShare>& s = route.shares;
-  std::sort(s.begin(), s.end());
+  const auto [first, last] = std::minmax_element(s.begin(), s.end(), is_before);
+  if (s.size() >= kLeastDense && last->link.index() - first->link.index() < kMostLinksPerShare * s.size()) {
+    return finish_dense(s, first->link.index(), last->link.index());
+  }
+  std::sort(s.begin(), s.end(), is_before);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (kept > 0 && s[kept - 1].link == s[i].link) {
@@ -64,6 +89,21 @@ void Router::finish(Route& route) {
     }
   }
   s.resize(kept);
+}
+
+Route Router::sum(const Route& a, const Route& b) {
+  Route out{.latency = std::max(a.latency, b.latency)};
+  out.shares.reserve(a.shares.size() + b.shares.size());
+  auto next = b.shares.begin();
+  for (const LinkShare& s : a.shares) {
+    while (next != b.shares.end() && next->link < s.link) out.shares.push_back(*next++);
+    out.shares.push_back(s);
+    if (next == b.shares.end() || next->link != s.link) continue;
+    out.shares.back().coefficient = checked_add(s.coefficient, next->coefficient);
+    ++next;
+  }
+  out.shares.insert(out.shares.end(), next, b.shares.end());
+  return out;
 }
 
 }  // namespace lockstep

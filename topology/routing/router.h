@@ -53,6 +53,8 @@ class Router {
   }
   // Sorts by link and merges duplicate links by adding their coefficients.
   static void finish(Route& route);
+  // Both together. PRE: both are finished.
+  [[nodiscard]] static Route sum(const Route& a, const Route& b);
 
  private:
   [[nodiscard]] std::int64_t choose(const Hop& hop, std::uint64_t flow_key) const;

@@ -107,18 +107,17 @@ RingShape shape_ring(const Router& router, std::span<const EndpointId> members, 
   const bool has_nvlink = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
   if (has_nvlink) shape.nvlink_channels = shape.channels;
   Route wrap;
-  Route between;  // only for the latency of the hops between nodes
+  Route between;  // its latency is the longest of the hops between nodes
   for (int c = 0; c < shape.channels; ++c) {
     const ChannelWalk walk(router, channel_key, c);
     for (std::size_t g = 0; g < groups.size(); ++g) {
       walk.inside(groups[g], shape.open);
       if (groups.size() == 1) continue;
       const bool last = g + 1 == groups.size();
-      Route hop;
-      walk.between(groups[g], groups[last ? 0 : g + 1], hop);
-      between.latency = std::max(between.latency, hop.latency);
+      between.shares.clear();
+      walk.between(groups[g], groups[last ? 0 : g + 1], between);
       Route& target = last ? wrap : shape.open;
-      target.shares.insert(target.shares.end(), hop.shares.begin(), hop.shares.end());
+      target.shares.insert(target.shares.end(), between.shares.begin(), between.shares.end());
     }
     if (groups.size() == 1) {
       const std::vector<EndpointId>& m = groups.front().members;
@@ -126,10 +125,9 @@ RingShape shape_ring(const Router& router, std::span<const EndpointId> members, 
     }
   }
   shape.network_latency = between.latency;
-  shape.closed.shares = shape.open.shares;
-  shape.closed.shares.insert(shape.closed.shares.end(), wrap.shares.begin(), wrap.shares.end());
   Router::finish(shape.open);
-  Router::finish(shape.closed);
+  Router::finish(wrap);
+  shape.closed = Router::sum(shape.open, wrap);
   const std::int64_t factor = std::max<std::int64_t>(1, kSharerWeight / shape.channels);
   scale(shape.open, factor);
   scale(shape.closed, factor);
