@@ -134,8 +134,6 @@ class Runtime final : private OpSink {
     LOCKSTEP_CHECK(false, "operation {} cannot start", static_cast<int>(op.kind));
   }
 
-  // --- expansion -------------------------------------------------------------------------------------------------
-
   bool expand(std::uint32_t r) {
     RankState& rank = ranks()[r];
     if (rank.has_ended) return false;
@@ -158,8 +156,6 @@ class Runtime final : private OpSink {
     sink_streams_ |= 1u << static_cast<unsigned>(s);
   }
 
-  // --- repetition ------------------------------------------------------------------------------------------------
-
   void note_lap(std::uint32_t r) {
     if (r != 0 || !in_.skips_repetition) return;
     const std::int64_t lap = in_.program.lap(rank_class(r).representative, ranks()[r].cursor);
@@ -179,8 +175,6 @@ class Runtime final : private OpSink {
   [[nodiscard]] EventQueue<KernelEnd> new_queue() const {
     return in_.tie_seed ? EventQueue<KernelEnd>::shuffled(*in_.tie_seed) : EventQueue<KernelEnd>();
   }
-
-  // --- completion of operations ----------------------------------------------------------------------------------
 
   void complete_front(std::uint32_t r, Stream s) {
     StreamState& st = stream(r, s);
@@ -203,8 +197,6 @@ class Runtime final : private OpSink {
     complete_front(r, s);
     ready_.push_back({r, s});
   }
-
-  // --- compute ---------------------------------------------------------------------------------------------------
 
   void start_compute(std::uint32_t r, const Op& op) {
     ComputeState& c = ranks()[r].compute;
@@ -257,8 +249,6 @@ class Runtime final : private OpSink {
     rank.account(state_.now);
   }
 
-  // --- collectives -----------------------------------------------------------------------------------------------
-
   void arrive(std::uint32_t r, Stream s, const Op& op) {
     const ReducedPort& port = in_.job.port(r, ReducedJob::key_of(op.comm));
     const ActivityClass& group = in_.job.activities()[port.activity];
@@ -304,8 +294,6 @@ class Runtime final : private OpSink {
     }
   }
 
-  // --- messages --------------------------------------------------------------------------------------------------
-
   void start_send(std::uint32_t r, Stream s, const Op& op) {
     const std::uint32_t activity = in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity;
     const ActivityClass& group = in_.job.activities()[activity];
@@ -343,8 +331,6 @@ class Runtime final : private OpSink {
     complete(group.receiver, receiving_end(s));
   }
 
-  // --- transfers -------------------------------------------------------------------------------------------------
-
   // The activity is the token: it has one transfer at a time.
   void start_transfer(std::uint32_t activity, RouteForm form, TransferSpec spec) {
     const ReducedShares& shares = in_.job.activities()[activity].routes[static_cast<std::size_t>(form)];
@@ -368,8 +354,6 @@ class Runtime final : private OpSink {
       end_message(activity);
     }
   }
-
-  // --- the end ---------------------------------------------------------------------------------------------------
 
   [[nodiscard]] RuntimeResult finish() {
     throw_if_stalled(in_.job, ranks(), in_.network.in_flight(), in_.network.describe_pending(in_.link_name));

@@ -107,12 +107,10 @@ struct Colours {
 class Refinement {
  public:
   Refinement(const PlacedJob& job, SymmetryFault fault)
-      : job_(job),
-        fault_(fault),
-        ranks_(job.rank_count()),
-        activities_(job.activity_count()), links_(0) {
+      : job_(job), fault_(fault), ranks_(job.rank_count()), activities_(job.activity_count()), links_(0) {
     for (const RouteLabel& l : job.labels) {
-      const std::uint64_t coefficient = fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
+      const std::uint64_t coefficient =
+          fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
       labels_.push_back(mix64((coefficient << 1) + static_cast<std::uint64_t>(l.form)));
     }
   }
