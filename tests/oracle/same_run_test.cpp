@@ -29,6 +29,17 @@ TEST_P(WholeStep, IsTheSameWithShuffledTies) {
   }
 }
 
+TEST_P(WholeStep, IsTheSameWithoutSymmetry) {
+  const Scenario s = test::scenario(GetParam().scenario, GetParam().assignments);
+  const RunResult with = run_job(s.spec.cluster, s.plan, {.seed = 7});
+  const RunResult without = run_job(s.spec.cluster, s.plan, {.seed = 7, .uses_symmetry = false});
+  EXPECT_EQ(without.fingerprint, with.fingerprint);
+  EXPECT_EQ(without.step_time_s, with.step_time_s);
+  EXPECT_EQ(without.ideal_step_time_s, with.ideal_step_time_s);
+  EXPECT_EQ(without.breakdown_s, with.breakdown_s);
+  EXPECT_EQ(without.events, with.events);
+}
+
 // The parts sum to the step, the ideal network is never slower, sharing never faster than no sharing.
 TEST_P(WholeStep, KeepsItsBooks) {
   const Scenario s = test::scenario(GetParam().scenario, GetParam().assignments);
