@@ -69,8 +69,11 @@ std::string bottleneck_sentence(const RunResult& r) {
 std::string symmetry_sentence(const RunResult& r) {
   const SymmetryReport& s = r.symmetry;
   if (!s.is_used) return fmt::format("not used, each of {} ranks was simulated", r.gpus);
-  std::string text = fmt::format("{} classes of equals stand for {} ranks; {} are the plan's stages", s.rank_classes, r.gpus,
-                                 s.rank_classes_by_plan);
+  if (r.gpus == 1) return "there is one rank";
+  std::string text = s.rank_classes == 1
+                         ? fmt::format("one rank stands for {} equals", r.gpus)
+                         : fmt::format("{} classes of equals stand for {} ranks; {} the plan's stages", s.rank_classes, r.gpus,
+                                       s.rank_classes_by_plan == 1 ? "1 is" : fmt::format("{} are", s.rank_classes_by_plan));
   const std::int64_t by_slow_gpus = s.rank_classes_with_slowdowns - s.rank_classes_by_plan;
   const std::int64_t by_network = s.rank_classes - s.rank_classes_with_slowdowns;
   if (by_slow_gpus > 0) text += fmt::format(", {} more come from slow GPUs", by_slow_gpus);
