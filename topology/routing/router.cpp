@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kLeastDense = 256;
 constexpr std::size_t kMostLinksPerShare = 8;
 
-bool is_before(const LinkShare& a, const LinkShare& b) { return a.link < b.link; }
+// WHY no function: sorting inlines this one.
+constexpr auto kByLink = [](const LinkShare& a, const LinkShare& b) { return a.link < b.link; };
 
 void finish_dense(std::vector<LinkShare>& s, std::size_t first, std::size_t last) {
   std::vector<std::int64_t> sums(last - first + 1, 0);
@@ -75,11 +76,11 @@ void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const 
 
 void Router::finish(Route& route) {
   std::vector<LinkShare>& s = route.shares;
-  const auto [first, last] = std::minmax_element(s.begin(), s.end(), is_before);
+  const auto [first, last] = std::minmax_element(s.begin(), s.end(), kByLink);
   if (s.size() >= kLeastDense && last->link.index() - first->link.index() < kMostLinksPerShare * s.size()) {
     return finish_dense(s, first->link.index(), last->link.index());
   }
-  std::sort(s.begin(), s.end(), is_before);
+  std::sort(s.begin(), s.end(), kByLink);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (kept > 0 && s[kept - 1].link == s[i].link) {
