@@ -7,7 +7,6 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/connected_components.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -51,8 +50,6 @@ class SwitchFlow {
   std::size_t sink_;
 };
 
-bool is_switch(DeviceKind k) { return k == DeviceKind::kLeaf || k == DeviceKind::kSpine || k == DeviceKind::kCore; }
-
 // Cables between switches with parallel ones added up, and ports added up per leaf. Rates in bit/s.
 struct SwitchGraph {
   struct Trunk {
@@ -69,26 +66,40 @@ struct SwitchGraph {
 
 std::int64_t bits_per_second(Rate r) { return r.units() / (Rate::kUnitsPerBytePerSecond / 8); }
 
+// Adds up trunks between the same switches.
+void merge(std::vector<SwitchGraph::Trunk>& trunks) {
+  const auto ends = [](const SwitchGraph::Trunk& t) { return std::pair(t.from, t.to); };
+  std::sort(trunks.begin(), trunks.end(), [&ends](const auto& a, const auto& b) { return ends(a) < ends(b); });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < trunks.size(); ++i) {
+    if (kept > 0 && ends(trunks[kept - 1]) == ends(trunks[i])) {
+      SwitchGraph::Trunk& t = trunks[kept - 1];
+      t.rate = checked_add(t.rate, trunks[i].rate);
+      t.cables += trunks[i].cables;
+    } else {
+      trunks[kept++] = trunks[i];
+    }
+  }
+  trunks.resize(kept);
+}
+
 SwitchGraph switches_of(const Network& net) {
   SwitchGraph g;
   const std::uint32_t first = net.fabric().leaf(0).value();
   g.switches = net.device_count() - first;
   g.port_rate.assign(net.fabric().leaves(), 0);
   g.leaves_per_rack = net.fabric().rails();
-  std::map<std::uint32_t, SwitchGraph::Trunk> row;
-  for (std::size_t s = 0; s < g.switches; ++s) {
-    row.clear();
-    for (const LinkId id : net.links_from(DeviceId::from_index(first + s))) {
-      const Link& l = net.link(id);
-      if (!is_switch(net.kind(l.to))) {
-        g.port_rate[s] = checked_add(g.port_rate[s], bits_per_second(l.nominal));
-        continue;
-      }
-      SwitchGraph::Trunk& t = row[l.to.value() - first];
-      t = {static_cast<std::uint32_t>(s), l.to.value() - first, checked_add(t.rate, bits_per_second(l.nominal)), t.cables + 1};
+  for (std::size_t i = net.fabric().first_link().index(); i < net.link_count(); ++i) {
+    const Link l = net.link(LinkId::from_index(i));
+    if (l.from.value() < first) continue;
+    const std::uint32_t from = l.from.value() - first;
+    if (l.to.value() >= first) {
+      g.trunks.push_back({from, l.to.value() - first, bits_per_second(l.nominal), 1});
+    } else {
+      g.port_rate[from] = checked_add(g.port_rate[from], bits_per_second(l.nominal));
     }
-    for (const auto& [to, trunk] : row) g.trunks.push_back(trunk);
   }
+  merge(g.trunks);
   return g;
 }
 
@@ -121,8 +132,11 @@ void find_flows(const SwitchGraph& g, GraphReport& report) {
 
 WholeGraph whole_graph(const Network& net) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-  edges.reserve(net.links().size());
-  for (const Link& l : net.links()) edges.emplace_back(l.from.value(), l.to.value());
+  edges.reserve(net.link_count());
+  for (std::size_t i = 0; i < net.link_count(); ++i) {
+    const Link l = net.link(LinkId::from_index(i));
+    edges.emplace_back(l.from.value(), l.to.value());
+  }
   return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), net.device_count()};
 }
 

@@ -1,33 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/network.h"
 
-#include <utility>
-
 #include "base/check.h"
 #include "base/diagnostics.h"
 
 namespace lockstep {
 
-Network::Network(Server server, FoldedClos fabric, std::uint32_t nodes)
-    : server_(std::move(server)), fabric_(std::move(fabric)), nodes_(nodes) {
+namespace {
+
+NodeBlock block_of(const Server& server) {
+  return std::visit([](const auto& s) { return NodeBlock{s.device_count(), s.link_count(), s.port_devices()}; }, server);
+}
+
+}  // namespace
+
+Network::Network(const NetworkPlan& plan)
+    : server_(plan.server),
+      fabric_(plan.fabric, plan.nodes, block_of(plan.server)),
+      nodes_(plan.nodes),
+      link_count_(fabric_.first_link().index() + fabric_.link_count()) {
   std::visit(
       [this](const auto& s) {
         endpoints_per_node_ = s.endpoints();
         nics_per_node_ = s.nics();
         node_devices_ = s.device_count();
         node_links_ = s.link_count();
+        links_of_node_ = s.links();
       },
       server_);
+  LOCKSTEP_CHECK(links_of_node_.size() == node_links_, "{} links in a node, {} numbered", links_of_node_.size(), node_links_);
+}
+
+Link Network::link(LinkId id) const {
+  if (id >= fabric_.first_link()) {
+    LOCKSTEP_CHECK(id.index() < link_count(), "link {} of {}", id.value(), link_count());
+    return fabric_.link(id);
+  }
+  const std::uint32_t first_device = id.value() / node_links_ * node_devices_;
+  Link l = links_of_node_[id.value() % node_links_];
+  l.from = DeviceId(first_device + l.from.value());
+  l.to = DeviceId(first_device + l.to.value());
+  return l;
 }
 
 DeviceKind Network::kind(DeviceId id) const {
   LOCKSTEP_CHECK(id.index() < device_count(), "device {} of {}", id.value(), device_count());
   if (id.value() >= nodes_ * node_devices_) return fabric_.kind(id);
   return std::visit([&](const auto& s) { return s.kind(id.value() % node_devices_); }, server_);
-}
-
-std::span<const LinkId> Network::links_from(DeviceId id) const {
-  return std::span(row_).subspan(row_start_[id.index()], row_start_[id.index() + 1] - row_start_[id.index()]);
 }
 
 std::string Network::name(DeviceId id) const {
@@ -37,7 +56,7 @@ std::string Network::name(DeviceId id) const {
 }
 
 std::string Network::name(LinkId id) const {
-  const Link& l = link(id);
+  const Link l = link(id);
   std::string text = name(l.from) + '>' + name(l.to);
   const bool parallel = (l.tier == LinkTier::kLeafSpine && fabric_.shape().leaf_spine_cables > 1) ||
                         (l.tier == LinkTier::kSpineCore && fabric_.shape().spine_core_cables > 1);

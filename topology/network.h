@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// WHERE things are: an immutable directed graph of devices and links in flat arrays, with the structure needed to compute
-// equal-cost paths without storing any per-pair state. Knows no clock and no job.
+// WHERE things are: an immutable directed graph of devices and links, given by its structure. Links and equal-cost paths are
+// computed from ids; no list of links and no state per pair is stored. Knows no clock and no job.
 //
 // Endpoints are what sends and receives: GPUs, or bare hosts in a fabric without servers. They are numbered node by node.
 // A node is a server; racks group the nodes that share their first-tier switches, pods the racks that share a second tier.
-// Built by NetworkBuilder (topology/builder.h).
 //
-// Memory: O(devices + links), about 50 bytes a link. Not modelled here: anything that changes with time.
+// Ids: devices and links node by node, then those of the fabric. Link l of node n is link l of every node with its devices moved to
+// node n; the fabric inverts its own numbering (FoldedClos::link).
+//
+// Memory: the links of one node; time to build: the same. Not modelled here: anything that changes with time, and links that differ
+// from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that link() looks into first: nothing else knows
+// what a link is like.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,14 +32,22 @@ struct Hop {
   int to_nic = kNearestNic;
 };
 
+struct NetworkPlan {
+  std::uint32_t nodes = 1;
+  Server server = BareHost{};
+  FabricShape fabric = {};
+};
+
 class Network {
  public:
-  [[nodiscard]] std::span<const Link> links() const { return links_; }
-  [[nodiscard]] const Link& link(LinkId id) const { return links_[id.index()]; }
-  [[nodiscard]] std::size_t device_count() const { return row_start_.size() - 1; }
+  // Throws InternalError on a plan that no fabric can have (no nodes, more than 2^32 - 1 links).
+  explicit Network(const NetworkPlan& plan);
+
+  [[nodiscard]] std::size_t link_count() const { return link_count_; }
+  [[nodiscard]] Link link(LinkId id) const;
+  [[nodiscard]] std::size_t device_count() const { return std::size_t{nodes_} * node_devices_ + fabric_.device_count(); }
   [[nodiscard]] DeviceKind kind(DeviceId id) const;
-  [[nodiscard]] std::span<const LinkId> links_from(DeviceId id) const;  // CSR row, in id order
-  [[nodiscard]] std::string name(DeviceId id) const;                    // "node3.gpu1", "leaf0", computed on demand
+  [[nodiscard]] std::string name(DeviceId id) const;  // "node3.gpu1", "leaf0", computed on demand
   // "node3.nic1>leaf0"; parallel cables end in their number: "leaf0>spine1#2".
   [[nodiscard]] std::string name(LinkId id) const;
 
@@ -72,8 +83,6 @@ class Network {
   [[nodiscard]] const FoldedClos& fabric() const { return fabric_; }
 
  private:
-  friend class NetworkBuilder;
-  Network(Server server, FoldedClos fabric, std::uint32_t nodes);
   // The ports of a hop that leaves its node.
   [[nodiscard]] FoldedClos::Ends ends(const Hop& hop) const;
   [[nodiscard]] bool stays_inside(const Hop& hop) const { return node_of(hop.from) == node_of(hop.to); }
@@ -83,7 +92,6 @@ class Network {
   [[noreturn]] void refuse(const Hop& hop) const;
   [[nodiscard]] int local(EndpointId e) const;
 
-  // Devices: node blocks, then the fabric's. Links: node blocks, then the fabric's.
   Server server_;
   FoldedClos fabric_;
   std::uint32_t nodes_ = 0;
@@ -91,9 +99,8 @@ class Network {
   int nics_per_node_ = 0;
   std::uint32_t node_devices_ = 0;
   std::uint32_t node_links_ = 0;
-  std::vector<Link> links_;
-  std::vector<std::uint32_t> row_start_;
-  std::vector<LinkId> row_;
+  std::size_t link_count_ = 0;
+  std::vector<Link> links_of_node_;  // with local devices at their ends
 };
 
 }  // namespace lockstep

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <future>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "sim/engine/process_usage.h"
@@ -43,32 +42,33 @@ std::string plan_text(const TrainingPlan& plan) {
                      plan.micro_batches, plan.job.micro_batch);
 }
 
-// `class_of`: by link that the router uses, the link of the model that stands for it.
-std::vector<LinkReport> busiest_links(const Router& router, std::span<const std::uint32_t> class_of, const NetworkModel& model,
-                                      Duration step) {
+// `classes`: of the links that the router uses; the model's links are these classes. Cost: usage by class, a look at every link.
+std::vector<LinkReport> busiest_links(const Router& router, const Classes& classes, const NetworkModel& model, Duration step) {
   struct Busy {
     LinkId link;
     LinkUsage usage;
   };
+  std::vector<LinkUsage> usage_of;
+  for (std::size_t c = 0; c < classes.count(); ++c) usage_of.push_back(model.usage(LinkId::from_index(c), Instant() + step));
+
   const Network& network = router.network();
-  std::vector<Busy> all;
-  for (std::size_t i = 0; i < network.links().size(); ++i) {
+  std::vector<Busy> busiest;
+  for (std::size_t i = 0; i < network.link_count(); ++i) {
     const LinkId id = LinkId::from_index(i);
-    const std::uint32_t c = class_of[router.representative(id).index()];
-    if (c == Classes::kNone) continue;
-    const LinkUsage usage = model.usage(LinkId(c), Instant() + step);
-    if (usage.bytes > 0) all.push_back({id, usage});
+    const std::uint32_t c = classes.class_of[router.representative(id).index()];
+    if (c == Classes::kNone || usage_of[c].bytes == 0) continue;
+    // Of equally busy links the one with the smaller id comes first, and that one has been met before.
+    const auto is_less_busy = [&usage_of, c](const Busy& b) { return b.usage.busy_s < usage_of[c].busy_s; };
+    if (busiest.size() == kBusiestLinks && !is_less_busy(busiest.back())) continue;
+    busiest.insert(std::find_if(busiest.begin(), busiest.end(), is_less_busy), {id, usage_of[c]});
+    if (busiest.size() > kBusiestLinks) busiest.pop_back();
   }
-  const auto count = static_cast<std::ptrdiff_t>(std::min(kBusiestLinks, all.size()));
-  std::partial_sort(all.begin(), all.begin() + count, all.end(), [](const Busy& a, const Busy& b) {
-    return a.usage.busy_s != b.usage.busy_s ? a.usage.busy_s > b.usage.busy_s : a.link < b.link;
-  });
   std::vector<LinkReport> out;
-  for (auto it = all.begin(); it != all.begin() + count; ++it) {
-    out.push_back({.name = network.name(it->link),
-                   .tier = std::string(to_text(network.link(it->link).tier)),
-                   .utilization = it->usage.busy_s / step.seconds(),
-                   .bytes = it->usage.bytes});
+  for (const Busy& b : busiest) {
+    out.push_back({.name = network.name(b.link),
+                   .tier = std::string(to_text(network.link(b.link).tier)),
+                   .utilization = b.usage.busy_s / step.seconds(),
+                   .bytes = b.usage.bytes});
   }
   return out;
 }
@@ -166,7 +166,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
-  r.links = busiest_links(prepared.router, partition.links.class_of, *model, run.step_time);
+  r.links = busiest_links(prepared.router, partition.links, *model, run.step_time);
   r.symmetry = symmetry_report(placed, partition, options.uses_symmetry);
   r.symmetry.repeated_s = run.skipped.seconds();
   r.events = run.totals.events;

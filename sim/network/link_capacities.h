@@ -10,8 +10,8 @@ namespace lockstep {
 // Payload capacities by link, as network models take them.
 [[nodiscard]] inline std::vector<Rate> link_capacities(const Network& network) {
   std::vector<Rate> capacities;
-  capacities.reserve(network.links().size());
-  for (const Link& link : network.links()) capacities.push_back(link.capacity);
+  capacities.reserve(network.link_count());
+  for (std::size_t i = 0; i < network.link_count(); ++i) capacities.push_back(network.link(LinkId::from_index(i)).capacity);
   return capacities;
 }
 

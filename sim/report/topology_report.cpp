@@ -45,8 +45,8 @@ Json cables_json(const TopologyReport& r) {
 // Cables are built in pairs of links, the one towards the fabric first, and equal ones follow each other tier by tier.
 std::vector<CableReport> count_cables(const Network& net) {
   std::vector<CableReport> rows;
-  for (std::size_t i = 0; i < net.links().size(); i += 2) {
-    const Link& l = net.links()[i];
+  for (std::size_t i = 0; i < net.link_count(); i += 2) {
+    const Link l = net.link(LinkId::from_index(i));
     const CableReport cable{l.tier, net.kind(l.from), net.kind(l.to), 1, l.nominal, l.capacity, l.latency};
     const auto row = std::find_if(rows.begin(), rows.end(), [&cable](const CableReport& r) {
       return r.tier == cable.tier && r.low == cable.low && r.high == cable.high && r.rate == cable.rate &&

@@ -67,7 +67,7 @@ struct PlacedJob {
   std::vector<RouteLabel> labels;
 
   [[nodiscard]] std::size_t rank_count() const { return roles.size(); }
-  [[nodiscard]] std::size_t link_count() const { return network->links().size(); }
+  [[nodiscard]] std::size_t link_count() const { return network->link_count(); }
   [[nodiscard]] Rate capacity(std::size_t link) const { return network->link(LinkId::from_index(link)).capacity; }
   [[nodiscard]] std::size_t activity_count() const { return communicators.size() + channels.size(); }
   [[nodiscard]] bool is_channel(ActivityId a) const { return a.index() >= communicators.size(); }

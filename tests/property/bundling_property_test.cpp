@@ -69,7 +69,7 @@ Outcome play(const Router& router, const std::vector<Transfer>& transfers, Netwo
     model.settle(now);
   }
   model.finish(now);
-  for (std::size_t l = 0; l < router.network().links().size(); ++l) {
+  for (std::size_t l = 0; l < router.network().link_count(); ++l) {
     const LinkUsage usage = model.usage(router.representative(LinkId::from_index(l)), now);
     outcome.bytes.push_back(usage.bytes);
     outcome.busy_s.push_back(usage.busy_s);

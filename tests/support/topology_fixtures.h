@@ -49,6 +49,12 @@ inline Network boxes(std::uint32_t nodes, int gpus, int nics, int spines = 2) {
 
 inline Hop hop(std::uint32_t from, std::uint32_t to) { return {.from = EndpointId(from), .to = EndpointId(to)}; }
 
+inline std::vector<Link> all_links(const Network& net) {
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < net.link_count(); ++i) links.push_back(net.link(LinkId::from_index(i)));
+  return links;
+}
+
 // The links of path `index` from source to destination.
 inline std::vector<LinkId> path_links(const Network& net, const Hop& h, std::int64_t index = 0) {
   std::vector<LinkShare> shares;

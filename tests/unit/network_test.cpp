@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "tests/support/topology_fixtures.h"
+#include "topology/link_rows.h"
 
 namespace lockstep {
 namespace {
@@ -22,7 +23,7 @@ using Names = std::vector<std::string>;
 TEST(Network, LeafSpineHasACableFromEveryLeafToEverySpine) {
   const Network net = leaf_spine(4);
   EXPECT_EQ(net.device_count(), 19u);
-  EXPECT_EQ(net.links().size(), 48u);
+  EXPECT_EQ(net.link_count(), 48u);
   EXPECT_EQ(net.rack_count(), 3u);
   EXPECT_EQ(net.pod_count(), 1u);
 }
@@ -33,7 +34,7 @@ TEST(Network, ThreeTiersCountAsDrawn) {
   EXPECT_EQ(net.rack_count(), 6u);
   EXPECT_EQ(net.pod_count(), 3u);
   EXPECT_EQ(net.device_count(), 12u + 6 + 9 + 15);
-  EXPECT_EQ(net.links().size(), 150u);
+  EXPECT_EQ(net.link_count(), 150u);
 }
 
 TEST(Network, PathIOfALeafSpineRunsOverSpineI) {
@@ -125,17 +126,25 @@ TEST(Network, UnreachableEndsAreAUserErrorThatNamesThem) {
   }
 }
 
+// host 5 is in leaf 0 of pod 1 (device 12 + 2); its 3 spines have 2 cables each, its 2 hosts one.
 TEST(Network, RowsListTheLinksThatLeaveADevice) {
   const Network net = three_tiers(2, 1);
-  std::size_t total = 0;
-  for (std::size_t d = 0; d < net.device_count(); ++d) {
-    for (const LinkId l : net.links_from(DeviceId::from_index(d))) {
-      EXPECT_EQ(net.link(l).from, DeviceId::from_index(d));
-      ++total;
-    }
-  }
-  EXPECT_EQ(total, net.links().size());
+  Names names;
+  for (const LinkId l : LinkRows(net).from(net.fabric().leaf(2))) names.push_back(net.name(l));
+  EXPECT_EQ(names, (Names{"pod1.leaf0>host4", "pod1.leaf0>host5", "pod1.leaf0>pod1.spine0#0", "pod1.leaf0>pod1.spine0#1",
+                          "pod1.leaf0>pod1.spine1#0", "pod1.leaf0>pod1.spine1#1", "pod1.leaf0>pod1.spine2#0",
+                          "pod1.leaf0>pod1.spine2#1"}));
 }
+
+TEST(Network, ThereIsNoLinkAfterTheLast) {
+  const Network net = boxes(2, 8, 4);
+  EXPECT_NO_THROW(std::ignore = net.link(LinkId::from_index(net.link_count() - 1)));
+  EXPECT_THROW(std::ignore = net.link(LinkId::from_index(net.link_count())), InternalError);
+  EXPECT_THROW(std::ignore = boxes(2, 8, 0).link(LinkId::none()), InternalError);
+}
+
+// 4 x 8 + 2 x 8 links inside a box and 2 x 8 to its leaf: 2^28 x 64 = 2^34.
+TEST(Network, MoreLinksThanIdsAreRefused) { EXPECT_THROW(std::ignore = boxes(1u << 28, 8, 8), InternalError); }
 
 }  // namespace
 }  // namespace lockstep

@@ -48,7 +48,7 @@ TEST(Rails, AUnitHasOneLeafPerRail) {
   EXPECT_EQ(net.rack_count(), 3u);
   EXPECT_EQ(net.fabric().rails(), 4u);
   EXPECT_EQ(net.device_count(), 60u + 12 + 3);
-  EXPECT_EQ(net.links().size(), 2u * (72 + 24 + 36));
+  EXPECT_EQ(net.link_count(), 2u * (72 + 24 + 36));
   EXPECT_TRUE(analyze_graph(net).is_connected);
 }
 
@@ -98,10 +98,10 @@ TEST(Rails, PodsThatSplitAUnitAreABrokenPlan) {
 TEST(Rails, OneNicMakesBothWiringsTheSame) {
   const Network rail = rails(6, 0, Wiring::kRail, 1);
   const Network rack = rails(6, 0, Wiring::kRack, 1);
-  ASSERT_EQ(rail.links().size(), rack.links().size());
-  for (std::size_t l = 0; l < rail.links().size(); ++l) {
-    EXPECT_EQ(rail.links()[l].from, rack.links()[l].from);
-    EXPECT_EQ(rail.links()[l].to, rack.links()[l].to);
+  ASSERT_EQ(rail.link_count(), rack.link_count());
+  for (std::size_t l = 0; l < rail.link_count(); ++l) {
+    EXPECT_EQ(rail.link(LinkId::from_index(l)).from, rack.link(LinkId::from_index(l)).from);
+    EXPECT_EQ(rail.link(LinkId::from_index(l)).to, rack.link(LinkId::from_index(l)).to);
   }
 }
 

@@ -89,7 +89,7 @@ TEST(Router, TheFirstLinkOfALeafOrPodIsTheRepresentative) {
   const Router plain(net, RoutingPolicy::kSpray, 0);
   const Router ecmp(net, RoutingPolicy::kEcmp, 0, Bundling::kOn);
   std::map<std::string, std::string> of;
-  for (std::size_t l = 0; l < net.links().size(); ++l) {
+  for (std::size_t l = 0; l < net.link_count(); ++l) {
     const LinkId link = LinkId::from_index(l);
     of[net.name(link)] = net.name(router.representative(link));
     EXPECT_EQ(plain.representative(link), link);

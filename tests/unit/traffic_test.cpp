@@ -84,7 +84,7 @@ TEST_F(Traffic, TheFingerprintTellsRunsApart) {
 TEST_F(Traffic, SaysWhatNeverEnds) {
   add(0, 1, 125'000);
   const TrafficRoutes routes(table_, router_);
-  FlowNetwork dead(std::vector<Rate>(network_.links().size(), Rate::units(0)));
+  FlowNetwork dead(std::vector<Rate>(network_.link_count(), Rate::units(0)));
   EXPECT_THROW((void)run_traffic(table_, routes, dead), SimulationError);
 }
 

@@ -10,6 +10,7 @@
 #include "sim/experiment/collective.h"
 #include "sim/experiment/validation_suites.h"
 #include "tests/support/shipped.h"
+#include "tests/support/topology_fixtures.h"
 
 namespace lockstep {
 namespace {
@@ -67,7 +68,7 @@ TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
     const PreparedCluster prepared(spec, 0);
     const double port = spec.server->gpu.nvlink->payload().bytes_per_second();
     double nic_rate = 0;
-    for (const Link& link : prepared.network.links()) {
+    for (const Link& link : test::all_links(prepared.network)) {
       if (link.tier == LinkTier::kHost) nic_rate = std::max(nic_rate, link.capacity.bytes_per_second());
     }
     const double node_rate = nic_rate * prepared.network.nics_per_node();

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/quantity.h"
+#include "topology/link_rows.h"
 
 namespace lockstep {
 namespace {
@@ -113,9 +114,10 @@ class DotWriter {
             b.cables > 1 ? fmt::format("{} x ", b.cables) : "", to_text(b.rate));
       }
     };
-    const auto collect = [this, first_switch](DeviceId d, std::map<std::uint32_t, Bundle>& row) {
-      for (const LinkId id : net_.links_from(d)) {
-        const Link& l = net_.link(id);
+    const LinkRows rows(net_);
+    const auto collect = [this, first_switch, &rows](DeviceId d, std::map<std::uint32_t, Bundle>& row) {
+      for (const LinkId id : rows.from(d)) {
+        const Link l = net_.link(id);
         if (l.to.value() < first_switch || l.to < d) continue;
         Bundle& b = row[l.to.value()];
         b = {b.cables + 1, l.nominal};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 
@@ -14,28 +15,23 @@ std::uint32_t as_count(int v) {
   return static_cast<std::uint32_t>(v);
 }
 
-void append_pair(DeviceId low, DeviceId high, const Wire& wire, LinkTier tier, std::vector<Link>& out) {
-  out.push_back({low, high, wire.capacity, wire.nominal, wire.latency, tier});
-  out.push_back({high, low, wire.capacity, wire.nominal, wire.latency, tier});
-}
-
 }  // namespace
 
 std::string_view to_text(Wiring wiring) { return wiring == Wiring::kRail ? "rail" : "rack"; }
 
-FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node, std::uint32_t first_device,
-                       std::uint32_t first_link)
+FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, NodeBlock node)
     : shape_(shape),
       nodes_(nodes),
-      ports_per_node_(ports_per_node),
+      node_(std::move(node)),
+      ports_per_node_(static_cast<std::uint32_t>(node_.ports.size())),
       nodes_per_rack_(as_count(shape.nodes_per_leaf)),
-      rails_(as_count(shape.rails(static_cast<int>(ports_per_node)))),
+      rails_(as_count(shape.rails(static_cast<int>(ports_per_node_)))),
       leaf_cables_(as_count(shape.leaf_spine_cables)),
       core_cables_(as_count(shape.spine_core_cables)),
-      first_device_(first_device),
-      first_link_(first_link) {
+      first_device_(nodes * node_.devices),
+      first_link_(nodes * node_.links) {
   LOCKSTEP_CHECK(nodes > 0 && shape.nodes_per_leaf > 0, "{} nodes, {} per leaf", nodes, shape.nodes_per_leaf);
-  leaves_ = ports_per_node == 0 ? 0 : ((nodes - 1) / nodes_per_rack_ + 1) * rails_;
+  leaves_ = ports_per_node_ == 0 ? 0 : ((nodes - 1) / nodes_per_rack_ + 1) * rails_;
   leaves_per_pod_ = shape.leaves_per_pod > 0 ? as_count(shape.leaves_per_pod) : std::max(leaves_, 1u);
   LOCKSTEP_CHECK(leaves_ <= leaves_per_pod_ || leaves_per_pod_ % rails_ == 0, "pods of {} leaves split racks of {} rails",
                  leaves_per_pod_, rails_);
@@ -43,10 +39,14 @@ FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint3
   spines_ = leaves_ > 1 ? as_count(shape.spines) : 0;
   cores_per_spine_ = pods_ > 1 ? as_count(shape.cores_per_spine) : 0;
 
-  const std::uint64_t leaf_link = first_link + 2 * std::uint64_t{nodes} * ports_per_node;
+  const std::uint64_t first_link = std::uint64_t{nodes} * node_.links;
+  const std::uint64_t leaf_link = first_link + 2 * std::uint64_t{nodes} * ports_per_node_;
   const std::uint64_t spine_link = leaf_link + 2 * std::uint64_t{leaves_} * spines_ * leaf_cables_;
-  LOCKSTEP_CHECK(first_link + link_count() < std::numeric_limits<std::uint32_t>::max(), "{} links need wider ids",
-                 link_count());
+  constexpr std::uint64_t kIds = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t devices =
+      std::uint64_t{nodes} * node_.devices + leaves_ + std::uint64_t{spines_} * (pods_ + cores_per_spine_);
+  LOCKSTEP_CHECK(devices < kIds && first_link + link_count() < kIds, "{} devices and {} links need wider ids", devices,
+                 first_link + link_count());
   first_leaf_link_ = static_cast<std::uint32_t>(leaf_link);
   first_spine_link_ = static_cast<std::uint32_t>(spine_link);
 }
@@ -92,26 +92,30 @@ std::uint32_t FoldedClos::cable_number(LinkId link) const {
   return l >= first_leaf_link_ ? (l - first_leaf_link_) / 2 % leaf_cables_ : 0;
 }
 
-void FoldedClos::append_links(const std::function<DeviceId(std::uint32_t, std::uint32_t)>& port_device,
-                              std::vector<Link>& out) const {
-  for (std::uint32_t n = 0; n < nodes_; ++n) {
-    for (std::uint32_t p = 0; p < ports_per_node_; ++p) {
-      append_pair(port_device(n, p), leaf(leaf_of(n, p)), shape_.host, LinkTier::kHost, out);
-    }
+// Inverts port_up, leaf_up and spine_up.
+Link FoldedClos::link(LinkId id) const {
+  const bool is_core = id.value() >= first_spine_link_;
+  const bool is_trunk = id.value() >= first_leaf_link_;
+  const std::uint32_t at = id.value() - (is_core ? first_spine_link_ : is_trunk ? first_leaf_link_ : first_link_);
+  const auto joined = [at](DeviceId low, DeviceId high, const Wire& wire, LinkTier tier) {
+    const bool is_up = at % 2 == 0;
+    return Link{is_up ? low : high, is_up ? high : low, wire.capacity, wire.nominal, wire.latency, tier};
+  };
+  const std::uint32_t cable = at / 2;
+  if (is_core) {
+    const std::uint32_t pair = cable / core_cables_;
+    const std::uint32_t from = pair / cores_per_spine_;
+    const std::uint32_t to = from % spines_ * cores_per_spine_ + pair % cores_per_spine_;
+    return joined(spine(from), core(to), shape_.spine_core, LinkTier::kSpineCore);
   }
-  for (std::uint32_t l = 0; l < leaves_; ++l) {
-    for (std::uint32_t s = 0; s < spines_; ++s) {
-      for (std::uint32_t c = 0; c < leaf_cables_; ++c) {
-        append_pair(leaf(l), spine(pod_of_leaf(l) * spines_ + s), shape_.leaf_spine, LinkTier::kLeafSpine, out);
-      }
-    }
+  if (is_trunk) {
+    const std::uint32_t pair = cable / leaf_cables_;
+    const std::uint32_t from = pair / spines_;
+    return joined(leaf(from), spine(pod_of_leaf(from) * spines_ + pair % spines_), shape_.leaf_spine, LinkTier::kLeafSpine);
   }
-  for (std::uint32_t s = 0; s < (cores_per_spine_ > 0 ? spines() : 0); ++s) {
-    for (std::uint32_t c = 0; c < cores_per_spine_ * core_cables_; ++c) {
-      const std::uint32_t group = s % spines_ * cores_per_spine_;
-      append_pair(spine(s), core(group + c / core_cables_), shape_.spine_core, LinkTier::kSpineCore, out);
-    }
-  }
+  const std::uint32_t node = cable / ports_per_node_;
+  const std::uint32_t port = cable % ports_per_node_;
+  return joined(DeviceId(node * node_.devices + node_.ports[port]), leaf(leaf_of(node, port)), shape_.host, LinkTier::kHost);
 }
 
 std::int64_t FoldedClos::path_count(const Ends& ends) const {

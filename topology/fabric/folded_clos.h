@@ -24,7 +24,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,11 +51,17 @@ struct FabricShape {
   [[nodiscard]] int rails(int ports_per_node) const { return wiring == Wiring::kRail ? std::max(ports_per_node, 1) : 1; }
 };
 
+// What a fabric has to know of a node, which is the same for all. The ids of a node's devices follow each other, and those of its links.
+struct NodeBlock {
+  std::uint32_t devices = 1;
+  std::uint32_t links = 0;
+  std::vector<std::uint32_t> ports = {};  // the local device cabled as port p; empty: no network
+};
+
 class FoldedClos {
  public:
-  // The fabric for `nodes` nodes of `ports_per_node` ports; its devices and links follow those of the nodes.
-  FoldedClos(const FabricShape& shape, std::uint32_t nodes, std::uint32_t ports_per_node, std::uint32_t first_device,
-             std::uint32_t first_link);
+  // The fabric for `nodes` nodes; its devices and links follow those of the nodes.
+  FoldedClos(const FabricShape& shape, std::uint32_t nodes, NodeBlock node);
 
   [[nodiscard]] const FabricShape& shape() const { return shape_; }
   [[nodiscard]] std::uint32_t racks() const { return leaves_ / rails_; }
@@ -68,6 +73,7 @@ class FoldedClos {
   [[nodiscard]] std::uint32_t cores() const { return spines_ * cores_per_spine_; }
   [[nodiscard]] std::uint32_t device_count() const { return leaves() + spines() + cores(); }
   [[nodiscard]] std::uint64_t link_count() const;
+  [[nodiscard]] LinkId first_link() const { return LinkId(first_link_); }
 
   [[nodiscard]] std::uint32_t rack_of(std::uint32_t node) const { return node / nodes_per_rack_; }
   // The attachment rule: which leaf a port of a node is cabled to.
@@ -84,8 +90,8 @@ class FoldedClos {
   [[nodiscard]] DeviceId spine(std::uint32_t i) const { return DeviceId(first_device_ + leaves_ + i); }
   [[nodiscard]] DeviceId core(std::uint32_t i) const { return DeviceId(first_device_ + leaves_ + spines() + i); }
 
-  // Appends all links in id order. `port_device(node, port)` is the device at the node's end of a host cable.
-  void append_links(const std::function<DeviceId(std::uint32_t, std::uint32_t)>& port_device, std::vector<Link>& out) const;
+  // Computed from the id, nothing is stored. PRE: a link of the fabric.
+  [[nodiscard]] Link link(LinkId id) const;
 
   struct Port {
     std::uint32_t node = 0;
@@ -123,6 +129,7 @@ class FoldedClos {
 
   FabricShape shape_;
   std::uint32_t nodes_;
+  NodeBlock node_;
   std::uint32_t ports_per_node_;
   std::uint32_t nodes_per_rack_;
   std::uint32_t rails_;

@@ -21,8 +21,8 @@ class BareHost {
   [[nodiscard]] std::uint32_t link_count() const { return 0; }
   [[nodiscard]] DeviceKind kind(std::uint32_t) const { return DeviceKind::kHost; }
   [[nodiscard]] std::string name(std::uint32_t node, std::uint32_t) const { return "host" + std::to_string(node); }
-  void append_links(std::uint32_t, std::vector<Link>&) const {}
-  [[nodiscard]] std::uint32_t port_device(int) const { return 0; }
+  [[nodiscard]] std::vector<Link> links() const { return {}; }
+  [[nodiscard]] std::vector<std::uint32_t> port_devices() const { return {0}; }
   [[nodiscard]] NoLinks path_inside(int, int) const { return {}; }
   [[nodiscard]] NoLinks path_out(int, int) const { return {}; }
   [[nodiscard]] NoLinks path_in(int, int) const { return {}; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/server/nvswitch_server.h"
 
+#include <numeric>
+
 #include "base/check.h"
 
 namespace lockstep {
@@ -31,18 +33,20 @@ std::string NvSwitchServer::name(std::uint32_t node, std::uint32_t local) const 
   return text;
 }
 
-void NvSwitchServer::append_links(std::uint32_t first_device, std::vector<Link>& out) const {
-  const DeviceId nvswitch(first_device + gpus());
-  const DeviceId hub(first_device + gpus() + 1);
-  for (std::uint32_t g = 0; g < gpus(); ++g) {
-    append_pair(DeviceId(first_device + g), nvswitch, parts_.nvlink, LinkTier::kNvlink, out);
-  }
-  for (std::uint32_t g = 0; g < gpus(); ++g) {
-    append_pair(DeviceId(first_device + g), hub, parts_.gpu_pcie, LinkTier::kPcie, out);
-  }
-  for (std::uint32_t n = 0; n < ports(); ++n) {
-    append_pair(hub, DeviceId(first_device + gpus() + 2 + n), parts_.nic_pcie, LinkTier::kPcie, out);
-  }
+std::vector<Link> NvSwitchServer::links() const {
+  const DeviceId nvswitch(gpus());
+  const DeviceId hub(gpus() + 1);
+  std::vector<Link> out;
+  for (std::uint32_t g = 0; g < gpus(); ++g) append_pair(DeviceId(g), nvswitch, parts_.nvlink, LinkTier::kNvlink, out);
+  for (std::uint32_t g = 0; g < gpus(); ++g) append_pair(DeviceId(g), hub, parts_.gpu_pcie, LinkTier::kPcie, out);
+  for (const std::uint32_t nic : port_devices()) append_pair(hub, DeviceId(nic), parts_.nic_pcie, LinkTier::kPcie, out);
+  return out;
+}
+
+std::vector<std::uint32_t> NvSwitchServer::port_devices() const {
+  std::vector<std::uint32_t> nics(ports());
+  std::iota(nics.begin(), nics.end(), gpus() + 2);
+  return nics;
 }
 
 }  // namespace lockstep

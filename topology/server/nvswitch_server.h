@@ -35,8 +35,8 @@ class NvSwitchServer {
   [[nodiscard]] std::uint32_t link_count() const { return 4 * gpus() + 2 * ports(); }
   [[nodiscard]] DeviceKind kind(std::uint32_t local) const;
   [[nodiscard]] std::string name(std::uint32_t node, std::uint32_t local) const;
-  void append_links(std::uint32_t first_device, std::vector<Link>& out) const;
-  [[nodiscard]] std::uint32_t port_device(int port) const { return gpus() + 2 + static_cast<std::uint32_t>(port); }
+  [[nodiscard]] std::vector<Link> links() const;
+  [[nodiscard]] std::vector<std::uint32_t> port_devices() const;
   [[nodiscard]] TwoLinks path_inside(int from, int to) const { return {nvlink(from), nvlink(to) + 1}; }
   [[nodiscard]] TwoLinks path_out(int gpu, int port) const { return {gpu_slot(gpu), nic_slot(port)}; }
   [[nodiscard]] TwoLinks path_in(int port, int gpu) const { return {nic_slot(port) + 1, gpu_slot(gpu) + 1}; }

@@ -4,10 +4,10 @@
 // all answer the same questions:
 //
 //   endpoints, nics           what sends and receives; what leads out (0 nics: the endpoint is its own port)
-//   device_count, link_count  size of a node's block in the network's arrays
+//   device_count, link_count  how many ids a node takes
 //   kind, name                of a local device
-//   append_links              the node's links, in local order
-//   port_device               the local device that is cabled to the fabric as port p
+//   links                     all of them in local order, with local devices at their ends
+//   port_devices              the local devices that are cabled to the fabric as ports 0, 1, ...
 //   path_inside               local links of the path between two endpoints of the node
 //   path_out, path_in         local links between an endpoint and a port
 //   inside_latency, port_latency   of these paths; the same for all endpoints and ports, and in both directions
