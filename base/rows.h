@@ -11,6 +11,10 @@ namespace lockstep {
 template <class T>
 class Rows {
  public:
+  void reserve(std::size_t rows, std::size_t items) {
+    begin_.reserve(rows + 1);
+    items_.reserve(items);
+  }
   void push(const T& item) { items_.push_back(item); }
   void push_all(std::span<const T> items) { items_.insert(items_.end(), items.begin(), items.end()); }
   // What was pushed since the last call is one row.
@@ -18,6 +22,8 @@ class Rows {
 
   [[nodiscard]] std::size_t size() const { return begin_.size() - 1; }
   [[nodiscard]] std::size_t item_count() const { return items_.size(); }
+  [[nodiscard]] std::span<const T> items() const { return items_; }
+  [[nodiscard]] T& item(std::size_t i) { return items_[i]; }
   [[nodiscard]] std::span<const T> operator[](std::size_t row) const {
     return {items_.data() + begin_[row], begin_[row + 1] - begin_[row]};
   }

@@ -2,6 +2,8 @@
 #include "sim/symmetry/partition.h"
 
 #include <algorithm>
+#include <array>
+#include <future>
 #include <tuple>
 
 #include "base/check.h"
@@ -104,14 +106,19 @@ struct Colours {
   }
 };
 
+// Below this, starting a thread costs more than it saves.
+constexpr std::size_t kFewRanks = 4096;
+
 class Refinement {
  public:
   Refinement(const PlacedJob& job, SymmetryFault fault)
       : job_(job), fault_(fault), ranks_(job.rank_count()), activities_(job.activity_count()), links_(0) {
-    for (const RouteLabel& l : job.labels) {
-      const std::uint64_t coefficient =
-          fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
-      labels_.push_back(mix64((coefficient << 1) + static_cast<std::uint64_t>(l.form)));
+    for (std::size_t t = 0; t < job.routes.size(); ++t) {
+      for (const RouteLabel& l : job.routes[t].labels) {
+        const std::uint64_t coefficient =
+            fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
+        labels_[t].push_back(mix64((coefficient << 1) + static_cast<std::uint64_t>(l.form)));
+      }
     }
   }
 
@@ -132,14 +139,6 @@ class Refinement {
   }
 
  private:
-  void leave_out_unused_links() {
-    links_ = Colours(job_.link_count());
-    links_.colour.assign(links_.colour.size(), Classes::kNone);
-    for (std::size_t a = 0; a < job_.activity_count(); ++a) {
-      for (const RouteShare& s : job_.routes[a]) links_.colour[s.link.index()] = 0;
-    }
-  }
-
   void begin_with_plan() {
     for (std::size_t r = 0; r < job_.rank_count(); ++r) ranks_.signature[r] = Signature::of(job_.roles[r], 1);
     ranks_.split();
@@ -152,6 +151,8 @@ class Refinement {
           Signature::of(static_cast<std::uint64_t>(job_.channels[i].send_stream), 3);
     }
     activities_.split();
+    read_ports();
+    ranks_.split();
   }
 
   void add_slowdowns() {
@@ -178,20 +179,26 @@ class Refinement {
           Signature::of(static_cast<std::uint64_t>(c.path_latency.picos()), c.is_local ? 5 : 6);
     }
     activities_.split();
-    leave_out_unused_links();
+    read_ports();
+    ranks_.split();
+    links_ = Colours(job_.link_count());
+    read_activities();
     for (std::size_t l = 0; l < links_.colour.size(); ++l) {
-      if (links_.colour[l] == Classes::kNone) continue;
-      links_.signature[l] = Signature::of(static_cast<std::uint64_t>(job_.capacity(l).units()), 8);
+      if (links_.signature[l] == Signature()) {
+        links_.colour[l] = Classes::kNone;  // nothing uses it
+      } else {
+        links_.signature[l].add(Signature::of(static_cast<std::uint64_t>(job_.capacity(l).units()), 8));
+      }
     }
     links_.split();
   }
 
-  // Both sides in turns, until one has nothing new to tell.
+  // Both sides in turns, until one has nothing new to tell. PRE: ranks (and links) have read the activities as they are.
   void refine(bool with_links) {
-    for (bool is_first = true;; is_first = false) {
+    while (true) {
       if (fault_ != SymmetryFault::kIgnorePeers) read_ranks();
       if (with_links && fault_ != SymmetryFault::kIgnoreLinks) read_links();
-      if (!activities_.split() && !is_first) return;
+      if (!activities_.split()) return;
       read_ports();
       bool has_split = ranks_.split();
       if (with_links) {
@@ -219,22 +226,35 @@ class Refinement {
   }
 
   void read_links() {
-    for (std::size_t a = 0; a < job_.activity_count(); ++a) {
-      Signature& mine = activities_.signature[a];
-      for (const RouteShare& s : job_.routes[a]) mine.add(Signature::of(links_.colour[s.link.index()], labels_[s.label]));
-    }
+    const auto read = [this](std::size_t t) {
+      const RouteTable& table = job_.routes[t];
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        Signature& mine = activities_.signature[table.first + i];
+        for (const RouteShare& s : table.rows[i]) mine.add(Signature::of(links_.colour[s.link.index()], labels_[t][s.label]));
+      }
+    };
+    // The two write to different activities.
+    std::future<void> other =
+        std::async(job_.rank_count() < kFewRanks ? std::launch::deferred : std::launch::async, [&] { read(0); });
+    read(1);
+    other.get();
   }
 
   void read_activities() {
-    for (std::size_t a = 0; a < job_.activity_count(); ++a) {
-      const std::uint32_t colour = activities_.colour[a];
-      for (const RouteShare& s : job_.routes[a]) links_.signature[s.link.index()].add(Signature::of(colour, labels_[s.label]));
+    for (std::size_t t = 0; t < job_.routes.size(); ++t) {
+      const RouteTable& table = job_.routes[t];
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const std::uint32_t colour = activities_.colour[table.first + i];
+        for (const RouteShare& s : table.rows[i]) {
+          links_.signature[s.link.index()].add(Signature::of(colour, labels_[t][s.label]));
+        }
+      }
     }
   }
 
   const PlacedJob& job_;
   SymmetryFault fault_;
-  std::vector<std::uint64_t> labels_;  // hashed
+  std::array<std::vector<std::uint64_t>, 2> labels_;  // hashed, by table
   Colours ranks_;
   Colours activities_;
   Colours links_;
@@ -270,8 +290,8 @@ Partition finest_partition(const PlacedJob& job) {
   p.ranks = everyone(job.rank_count());
   p.activities = everyone(job.activity_count());
   p.links.class_of.assign(job.link_count(), Classes::kNone);
-  for (std::size_t a = 0; a < job.activity_count(); ++a) {
-    for (const RouteShare& s : job.routes[a]) p.links.class_of[s.link.index()] = 0;
+  for (const RouteTable& table : job.routes) {
+    for (const RouteShare& s : table.rows.items()) p.links.class_of[s.link.index()] = 0;
   }
   for (std::size_t l = 0; l < p.links.class_of.size(); ++l) {
     if (p.links.class_of[l] == Classes::kNone) continue;
@@ -295,14 +315,11 @@ bool is_equitable(const PlacedJob& job, const Partition& p) {
     }
     ranks[r].emplace_back(job.roles[r], 0, job.slowdown(r));
   }
-  for (std::size_t a = 0; a < job.activity_count(); ++a) {
-    for (const RouteShare& s : job.routes[a]) {
-      const RouteLabel& label = job.labels[s.label];
-      const auto form = static_cast<std::uint64_t>(label.form);
-      activities[a].emplace_back(p.links.class_of[s.link.index()], form, label.coefficient);
-      links[s.link.index()].emplace_back(p.activities.class_of[a], form, label.coefficient);
-    }
-  }
+  job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
+    const auto form = static_cast<std::uint64_t>(label.form);
+    activities[a].emplace_back(p.links.class_of[link.index()], form, label.coefficient);
+    links[link.index()].emplace_back(p.activities.class_of[a], form, label.coefficient);
+  });
   for (std::size_t l = 0; l < links.size(); ++l) links[l].emplace_back(0, 2, job.capacity(l).units());
   for (std::vector<Neighbours>* side : {&activities, &links}) {
     for (Neighbours& n : *side) std::sort(n.begin(), n.end());

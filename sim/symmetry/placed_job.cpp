@@ -2,6 +2,7 @@
 #include "sim/symmetry/placed_job.h"
 
 #include <algorithm>
+#include <future>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -13,31 +14,63 @@ namespace {
 constexpr std::uint32_t kChainKinds =
     (1u << static_cast<unsigned>(CollectiveKind::kBroadcast)) | (1u << static_cast<unsigned>(CollectiveKind::kReduce));
 
-class Placer {
+// Below this, starting a thread costs more than it saves.
+constexpr std::size_t kFewRanks = 4096;
+
+class RouteWriter {
  public:
-  Placer(const Program& program, std::span<const EndpointId> placement, const Router& router, PlacedJob& job)
-      : program_(program), placement_(placement), router_(router), job_(job) {}
+  explicit RouteWriter(RouteTable& table) : table_(table) {}
+
+  // Coefficients are multiplied by `factor`.
+  void add(const Route& route, RouteForm form, std::int64_t factor = 1) {
+    for (const LinkShare& s : route.shares) table_.rows.push({s.link, label_of(form, checked_mul(s.coefficient, factor))});
+  }
+  void end() { table_.rows.end_row(); }
+
+ private:
+  std::uint32_t label_of(RouteForm form, std::int64_t coefficient) {
+    const std::uint64_t key = static_cast<std::uint64_t>(coefficient) << 1 | static_cast<std::uint64_t>(form);
+    if (key == last_key_) return last_label_;
+    std::uint32_t known = labels_.find(key);
+    if (known == FlatIndex::kAbsent) {
+      known = static_cast<std::uint32_t>(table_.labels.size());
+      labels_.insert(key, known);
+      table_.labels.push_back({form, coefficient});
+    }
+    last_key_ = key;
+    last_label_ = known;
+    return known;
+  }
+
+  RouteTable& table_;
+  FlatIndex labels_;  // by coefficient and form
+  std::uint64_t last_key_ = ~std::uint64_t{0};
+  std::uint32_t last_label_ = 0;
+};
+
+class CommunicatorPlacer {
+ public:
+  CommunicatorPlacer(std::span<const EndpointId> placement, const Router& router, PlacedJob& job)
+      : placement_(placement), router_(router), job_(job), writer_(job.routes[0]) {}
 
   void place() {
-    LOCKSTEP_CHECK(placement_.size() == program_.world_size(), "{} ranks but {} placed", program_.world_size(),
-                   placement_.size());
-    LOCKSTEP_CHECK(job_.slowdowns.empty() || job_.slowdowns.size() == placement_.size(), "{} ranks but {} slow-downs",
-                   placement_.size(), job_.slowdowns.size());
-    for (std::uint32_t c = 0; c < program_.communicator_count(); ++c) place_communicator(CommId(c));
-    for (std::uint32_t r = 0; r < program_.world_size(); ++r) place_rank(Rank(r));
+    job_.communicators.reserve(job_.program->communicator_count());
+    // Enough for most jobs; memory that is not written costs nothing, memory that has to move does.
+    job_.routes[0].rows.reserve(job_.program->communicator_count(), 16 * placement_.size());
+    for (std::uint32_t c = 0; c < job_.program->communicator_count(); ++c) place(CommId(c));
   }
 
  private:
-  void place_communicator(CommId id) {
+  void place(CommId id) {
     PlacedCommunicator& comm = job_.communicators.emplace_back();
-    comm.kinds = program_.collective_kinds(id);
+    comm.kinds = job_.program->collective_kinds(id);
     if (comm.kinds != 0) {
-      program_.members(id, members_);
+      job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
       comm.size = static_cast<std::uint32_t>(members_.size());
       if (members_.size() > 1) add_rings(id, comm);
     }
-    job_.routes.end_row();
+    writer_.end();
   }
 
   void add_rings(CommId id, PlacedCommunicator& comm) {
@@ -47,92 +80,105 @@ class Placer {
     comm.tuning = static_cast<std::uint32_t>(std::clamp(comm.shape.nodes, 1, 3) - 1);
     if ((comm.kinds & ~kChainKinds) != 0) {
       comm.closed_rate = undisturbed_rate(router_.network(), comm.shape.closed, comm.shape.weight);
-      add_route(comm.shape.closed, RouteForm::kClosed);
+      writer_.add(comm.shape.closed, RouteForm::kClosed);
     }
     if ((comm.kinds & kChainKinds) != 0) {
       comm.open_rate = undisturbed_rate(router_.network(), comm.shape.open, comm.shape.weight);
-      add_route(comm.shape.open, RouteForm::kOpen);
+      writer_.add(comm.shape.open, RouteForm::kOpen);
     }
     comm.shape.closed = {};
     comm.shape.open = {};
   }
 
-  void add_route(const Route& route, RouteForm form) {
-    for (const LinkShare& s : route.shares) job_.routes.push({s.link, label_of(form, s.coefficient)});
-  }
-
-  std::uint32_t label_of(RouteForm form, std::int64_t coefficient) {
-    const std::uint64_t key = static_cast<std::uint64_t>(coefficient) << 1 | static_cast<std::uint64_t>(form);
-    if (key == last_key_) return last_label_;
-    std::uint32_t known = labels_.find(key);
-    if (known == FlatIndex::kAbsent) {
-      known = static_cast<std::uint32_t>(job_.labels.size());
-      labels_.insert(key, known);
-      job_.labels.push_back({form, coefficient});
-    }
-    last_key_ = key;
-    last_label_ = known;
-    return known;
-  }
-
-  void place_rank(Rank rank) {
-    job_.roles.push_back(program_.role(rank));
-    ports_.clear();
-    program_.ports(rank, ports_);
-    for (const Port& p : ports_) job_.ports.push(activity_of(rank, p));
-    job_.ports.end_row();
-  }
-
-  ActivityId activity_of(Rank rank, const Port& p) {
-    switch (p.kind) {
-      case Port::Kind::kCommunicator:
-        LOCKSTEP_CHECK(p.comm.index() < job_.communicators.size(), "communicator {} of {}", p.comm.value(),
-                       job_.communicators.size());
-        return ActivityId(p.comm.value());
-      case Port::Kind::kSend:
-        return channel(rank, p.peer, p.stream);
-      case Port::Kind::kReceive:
-        return channel(p.peer, rank, sending_end(p.stream));
-    }
-    return ActivityId::none();
-  }
-
-  ActivityId channel(Rank from, Rank to, Stream send_stream) {
-    const std::uint64_t key = hash_words({from.value(), to.value(), static_cast<std::uint64_t>(send_stream)});
-    std::uint32_t known = index_.find(key);
-    if (known == FlatIndex::kAbsent) {
-      known = static_cast<std::uint32_t>(job_.activity_count());
-      index_.insert(key, known);
-      const EndpointId a = placement_[from.index()];
-      const EndpointId b = placement_[to.index()];
-      route_.shares.clear();
-      route_.latency = {};
-      router_.add({.from = a, .to = b}, key, route_);
-      Router::finish(route_);
-      make_whole_sharer(route_);
-      add_route(route_, RouteForm::kClosed);
-      job_.routes.end_row();
-      job_.channels.push_back({.from = from,
-                               .to = to,
-                               .send_stream = send_stream,
-                               .is_local = router_.network().node_of(a) == router_.network().node_of(b),
-                               .path_latency = route_.latency});
-    }
-    const PlacedChannel& c = job_.channel(ActivityId(known));
-    LOCKSTEP_CHECK(c.from == from && c.to == to && c.send_stream == send_stream, "two channels share the key {}", key);
-    return ActivityId(known);
-  }
-
-  const Program& program_;
   std::span<const EndpointId> placement_;
   const Router& router_;
   PlacedJob& job_;
-  FlatIndex index_;   // channels by the hash of their ends
-  FlatIndex labels_;  // by coefficient and form
-  std::uint64_t last_key_ = ~std::uint64_t{0};
-  std::uint32_t last_label_ = 0;
+  RouteWriter writer_;
   std::vector<Rank> members_;
   std::vector<EndpointId> endpoints_;
+};
+
+// Ranks with their ports, and channels in the order of their senders.
+class RankPlacer {
+ public:
+  RankPlacer(std::span<const EndpointId> placement, const Router& router, PlacedJob& job)
+      : placement_(placement),
+        router_(router),
+        job_(job),
+        writer_(job.routes[1]),
+        first_channel_(job.program->communicator_count()) {
+    job_.routes[1].first = first_channel_;
+  }
+
+  void place() {
+    job_.roles.reserve(placement_.size());
+    job_.ports.reserve(placement_.size(), 8 * placement_.size());
+    job_.channels.reserve(2 * placement_.size());
+    job_.routes[1].rows.reserve(2 * placement_.size(), 20 * placement_.size());
+    for (std::uint32_t r = 0; r < placement_.size(); ++r) place(Rank(r));
+    sent_.push_back(static_cast<std::uint32_t>(job_.channels.size()));
+    for (const Receive& r : receives_) job_.ports.item(r.item) = ActivityId(first_channel_ + channel_to(r));
+  }
+
+ private:
+  struct Receive {
+    std::size_t item;  // of the ports
+    Rank from;
+    Rank to;
+    Stream send_stream;
+  };
+
+  void place(Rank rank) {
+    job_.roles.push_back(job_.program->role(rank));
+    sent_.push_back(static_cast<std::uint32_t>(job_.channels.size()));
+    ports_.clear();
+    job_.program->ports(rank, ports_);
+    for (const Port& p : ports_) {
+      if (p.kind == Port::Kind::kCommunicator) {
+        LOCKSTEP_CHECK(p.comm.value() < first_channel_, "communicator {} of {}", p.comm.value(), first_channel_);
+        job_.ports.push(ActivityId(p.comm.value()));
+      } else if (p.kind == Port::Kind::kSend) {
+        job_.ports.push(ActivityId(first_channel_ + add_channel(rank, p.peer, p.stream)));
+      } else {
+        receives_.push_back({job_.ports.item_count(), p.peer, rank, sending_end(p.stream)});
+        job_.ports.push(ActivityId::none());
+      }
+    }
+    job_.ports.end_row();
+  }
+
+  // The channel that ends in a receive. One that nobody sends on still needs a place to wait at.
+  std::uint32_t channel_to(const Receive& r) {
+    for (std::uint32_t c = sent_[r.from.index()]; c < sent_[r.from.index() + 1]; ++c) {
+      if (job_.channels[c].to == r.to && job_.channels[c].send_stream == r.send_stream) return c;
+    }
+    return add_channel(r.from, r.to, r.send_stream);
+  }
+
+  std::uint32_t add_channel(Rank from, Rank to, Stream send_stream) {
+    const EndpointId a = placement_[from.index()];
+    const EndpointId b = placement_[to.index()];
+    route_.shares.clear();
+    route_.latency = {};
+    const std::uint64_t key = hash_words({from.value(), to.value(), static_cast<std::uint64_t>(send_stream)});
+    router_.add({.from = a, .to = b}, key, route_);  // one hop names no link twice
+    writer_.add(route_, RouteForm::kClosed, kSharerWeight);
+    writer_.end();
+    job_.channels.push_back({.from = from,
+                             .to = to,
+                             .send_stream = send_stream,
+                             .is_local = router_.network().node_of(a) == router_.network().node_of(b),
+                             .path_latency = route_.latency});
+    return static_cast<std::uint32_t>(job_.channels.size() - 1);
+  }
+
+  std::span<const EndpointId> placement_;
+  const Router& router_;
+  PlacedJob& job_;
+  RouteWriter writer_;
+  std::uint32_t first_channel_;      // as an activity
+  std::vector<std::uint32_t> sent_;  // by rank: its first channel
+  std::vector<Receive> receives_;
   std::vector<Port> ports_;
   Route route_;
 };
@@ -141,11 +187,19 @@ class Placer {
 
 PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
                     std::vector<std::int64_t> slowdowns) {
+  LOCKSTEP_CHECK(placement.size() == program.world_size(), "{} ranks but {} placed", program.world_size(), placement.size());
+  LOCKSTEP_CHECK(slowdowns.empty() || slowdowns.size() == placement.size(), "{} ranks but {} slow-downs", placement.size(),
+                 slowdowns.size());
   PlacedJob job;
   job.program = &program;
   job.network = &router.network();
   job.slowdowns = std::move(slowdowns);
-  Placer(program, placement, router, job).place();
+  const auto place_communicators = [&] { CommunicatorPlacer(placement, router, job).place(); };
+  // The two write to different members of the job.
+  std::future<void> communicators =
+      std::async(placement.size() < kFewRanks ? std::launch::deferred : std::launch::async, place_communicators);
+  RankPlacer(placement, router, job).place();
+  communicators.get();
   return job;
 }
 

@@ -9,6 +9,7 @@
 // pipeline and data parallelism on bundled links; no state per pair of ranks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,7 +35,13 @@ struct RouteLabel {
 // One link of a route. Coefficients are few and shares are many, so a share names its coefficient.
 struct RouteShare {
   LinkId link;
-  std::uint32_t label = 0;  // into PlacedJob::labels
+  std::uint32_t label = 0;  // into RouteTable::labels
+};
+
+struct RouteTable {
+  Rows<RouteShare> rows;  // by activity, from `first` on
+  std::vector<RouteLabel> labels;
+  std::uint32_t first = 0;
 };
 
 struct PlacedCommunicator {
@@ -63,8 +70,7 @@ struct PlacedJob {
   Rows<ActivityId> ports;               // by rank
   std::vector<PlacedCommunicator> communicators;
   std::vector<PlacedChannel> channels;
-  Rows<RouteShare> routes;  // by activity
-  std::vector<RouteLabel> labels;
+  std::array<RouteTable, 2> routes;  // of communicators, of channels
 
   [[nodiscard]] std::size_t rank_count() const { return roles.size(); }
   [[nodiscard]] std::size_t link_count() const { return network->link_count(); }
@@ -72,6 +78,15 @@ struct PlacedJob {
   [[nodiscard]] std::size_t activity_count() const { return communicators.size() + channels.size(); }
   [[nodiscard]] bool is_channel(ActivityId a) const { return a.index() >= communicators.size(); }
   [[nodiscard]] const PlacedChannel& channel(ActivityId a) const { return channels[a.index() - communicators.size()]; }
+  // visit(activity, link, label) for every share, activity by activity.
+  template <class Visit>
+  void for_each_share(const Visit& visit) const {
+    for (const RouteTable& table : routes) {
+      for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        for (const RouteShare& s : table.rows[i]) visit(table.first + i, s.link, table.labels[s.label]);
+      }
+    }
+  }
   [[nodiscard]] std::int64_t slowdown(std::size_t rank) const { return slowdowns.empty() ? 0 : slowdowns[rank]; }
 };
 

@@ -85,19 +85,13 @@ void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
 }
 
 void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
-  for (std::size_t a = 0; a < job.activity_count(); ++a) {
+  job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
     const std::uint32_t c = p.activities.class_of[a];
-    const bool is_representative = p.activities.representative[c] == a;
-    for (const RouteShare& s : job.routes[a]) {
-      const std::uint32_t l = p.links.class_of[s.link.index()];
-      const bool is_representative_link = p.links.representative[l] == s.link.value();
-      if (!is_representative_link && !is_representative) continue;
-      const RouteLabel& label = job.labels[s.label];
-      ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(label.form)];
-      if (is_representative_link) shares.all.push_back({LinkId(l), label.coefficient});
-      if (is_representative) shares.alone.push_back({LinkId(l), label.coefficient});
-    }
-  }
+    const std::uint32_t l = p.links.class_of[link.index()];
+    ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(label.form)];
+    if (p.links.representative[l] == link.value()) shares.all.push_back({LinkId(l), label.coefficient});
+    if (p.activities.representative[c] == a) shares.alone.push_back({LinkId(l), label.coefficient});
+  });
   for (ActivityClass& c : activities_) {
     for (ReducedShares& shares : c.routes) {
       gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });

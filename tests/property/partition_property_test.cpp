@@ -64,13 +64,12 @@ struct PlainRefinement {
         at_activity[a].insert({0, static_cast<std::int64_t>(i), ranks[r]});
       }
     }
+    job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
+      const auto form = static_cast<std::int64_t>(label.form);
+      at_activity[a].insert({1, form, label.coefficient, links[link.index()]});
+      at_link[link.index()].insert({form, label.coefficient, activities[a]});
+    });
     for (std::size_t a = 0; a < activities.size(); ++a) {
-      for (const RouteShare& s : job.routes[a]) {
-        const RouteLabel& label = job.labels[s.label];
-        const auto form = static_cast<std::int64_t>(label.form);
-        at_activity[a].insert({1, form, label.coefficient, links[s.link.index()]});
-        at_link[s.link.index()].insert({form, label.coefficient, activities[a]});
-      }
       for (const Key& k : at_activity[a]) of_activity[a].insert(of_activity[a].end(), k.begin(), k.end());
     }
     for (std::size_t l = 0; l < links.size(); ++l) {
