@@ -76,9 +76,10 @@ void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const 
 
 void Router::finish(Route& route) {
   std::vector<LinkShare>& s = route.shares;
-  const auto [first, last] = std::minmax_element(s.begin(), s.end(), kByLink);
-  if (s.size() >= kLeastDense && last->link.index() - first->link.index() < kMostLinksPerShare * s.size()) {
-    return finish_dense(s, first->link.index(), last->link.index());
+  if (s.size() >= kLeastDense) {
+    const auto [first, last] = std::minmax_element(s.begin(), s.end(), kByLink);
+    const std::size_t range = last->link.index() - first->link.index();
+    if (range < kMostLinksPerShare * s.size()) return finish_dense(s, first->link.index(), last->link.index());
   }
   std::sort(s.begin(), s.end(), kByLink);
   std::size_t kept = 0;
