@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "topology/builder.h"
 #include "topology/cluster_spec.h"
+#include "topology/network.h"
 
 namespace lockstep {
 namespace {
@@ -44,9 +44,8 @@ FabricSize cluster_fabric(const ClusterSpec& c) {
 
 Network build_network(const ClusterSpec& c) {
   LOCKSTEP_CHECK(c.node_count() > 0 && (c.endpoints || c.server), "the cluster '{}' was not checked", c.name);
-  return NetworkBuilder(
-             {.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c), .fabric = cluster_fabric(c).shape})
-      .build();
+  return Network(
+      {.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c), .fabric = cluster_fabric(c).shape});
 }
 
 Router make_router(const ClusterSpec& c, const Network& network, std::uint64_t seed, Bundling bundling) {

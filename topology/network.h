@@ -32,6 +32,11 @@ struct Hop {
   int to_nic = kNearestNic;
 };
 
+// So many equal servers on a folded Clos. Cluster files come here through topology/cluster_spec.h; tests and studies of a fabric alone
+// fill a plan by hand:
+//
+//   const Network net({.nodes = 64, .server = BareHost{},
+//                      .fabric = {.nodes_per_leaf = 32, .spines = 16, .host = wire, .leaf_spine = wire}});
 struct NetworkPlan {
   std::uint32_t nodes = 1;
   Server server = BareHost{};

@@ -31,7 +31,7 @@ inline Network random_network(const std::array<Wire, 3>& fabric_wires = {kUnitWi
                  .host = fabric_wires[0],
                  .leaf_spine = fabric_wires[1],
                  .spine_core = fabric_wires[2]};
-  return NetworkBuilder(plan).build();
+  return Network(plan);
 }
 
 inline Hop random_hop(const Network& net) {

@@ -118,13 +118,12 @@ RC_GTEST_PROP(TopologyProperty, BisectionOfALeafSpineIsItsClosedForm, ()) {
   const int hosts = between(1, 6);
   const int spines = between(1, 6);
   const int cables = between(1, 3);
-  const Network net = NetworkBuilder({.nodes = static_cast<std::uint32_t>(leaves * hosts),
-                                      .fabric = {.nodes_per_leaf = hosts,
-                                                 .spines = spines,
-                                                 .leaf_spine_cables = cables,
-                                                 .host = test::kUnitWire,
-                                                 .leaf_spine = test::kUnitWire}})
-                          .build();
+  const Network net({.nodes = static_cast<std::uint32_t>(leaves * hosts),
+                     .fabric = {.nodes_per_leaf = hosts,
+                                .spines = spines,
+                                .leaf_spine_cables = cables,
+                                .host = test::kUnitWire,
+                                .leaf_spine = test::kUnitWire}});
   const GraphReport r = analyze_graph(net);
   RC_ASSERT(r.is_connected);
   RC_ASSERT(*r.bisection_bps == std::int64_t{100'000'000'000} * (leaves / 2) * std::min(hosts, spines * cables));
@@ -141,15 +140,14 @@ RC_GTEST_PROP(TopologyProperty, BisectionOfARailFabricIsItsClosedForm, ()) {
   const int cables = between(1, 3);
   const Wire fast = Wire::pure(Rate::gbps(1'000), Duration());
   const Network net =
-      NetworkBuilder({.nodes = static_cast<std::uint32_t>(units * nodes),
-                      .server = NvSwitchServer({.gpus = 2, .nics = rails, .nvlink = fast, .gpu_pcie = fast, .nic_pcie = fast}),
-                      .fabric = {.nodes_per_leaf = nodes,
-                                 .wiring = Wiring::kRail,
-                                 .spines = spines,
-                                 .leaf_spine_cables = cables,
-                                 .host = test::kUnitWire,
-                                 .leaf_spine = test::kUnitWire}})
-          .build();
+      Network({.nodes = static_cast<std::uint32_t>(units * nodes),
+               .server = NvSwitchServer({.gpus = 2, .nics = rails, .nvlink = fast, .gpu_pcie = fast, .nic_pcie = fast}),
+               .fabric = {.nodes_per_leaf = nodes,
+                          .wiring = Wiring::kRail,
+                          .spines = spines,
+                          .leaf_spine_cables = cables,
+                          .host = test::kUnitWire,
+                          .leaf_spine = test::kUnitWire}});
   const GraphReport r = analyze_graph(net);
   RC_ASSERT(r.is_connected);
   RC_ASSERT(*r.bisection_bps == std::int64_t{100'000'000'000} * (units / 2) * rails * std::min(nodes, spines * cables));
@@ -165,16 +163,15 @@ RC_GTEST_PROP(TopologyProperty, BisectionOfAFatTreeIsItsClosedForm, ()) {
   const int spines = between(1, 4);
   const int cores = between(1, 4);
   const int cables = between(1, 2);
-  const Network net = NetworkBuilder({.nodes = static_cast<std::uint32_t>(pods * leaves * hosts),
-                                      .fabric = {.nodes_per_leaf = hosts,
-                                                 .leaves_per_pod = leaves,
-                                                 .spines = spines,
-                                                 .cores_per_spine = cores,
-                                                 .spine_core_cables = cables,
-                                                 .host = test::kUnitWire,
-                                                 .leaf_spine = test::kUnitWire,
-                                                 .spine_core = test::kUnitWire}})
-                          .build();
+  const Network net({.nodes = static_cast<std::uint32_t>(pods * leaves * hosts),
+                     .fabric = {.nodes_per_leaf = hosts,
+                                .leaves_per_pod = leaves,
+                                .spines = spines,
+                                .cores_per_spine = cores,
+                                .spine_core_cables = cables,
+                                .host = test::kUnitWire,
+                                .leaf_spine = test::kUnitWire,
+                                .spine_core = test::kUnitWire}});
   const int pod = std::min(leaves * std::min(hosts, spines), spines * std::min(leaves, cores * cables));
   RC_ASSERT(*analyze_graph(net).bisection_bps == std::int64_t{100'000'000'000} * (pods / 2) * pod);
 }

@@ -5,17 +5,15 @@
 
 #include "sim/experiment/cluster_run.h"
 #include "tests/support/shipped.h"
-#include "topology/builder.h"
+#include "topology/network.h"
 
 namespace lockstep {
 namespace {
 
 // One box of 8 GPUs, 100 GB/s a port, no latency anywhere.
 struct Box {
-  Network net = NetworkBuilder(
-                    {.nodes = 1,
-                     .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(100e9), {})})})
-                    .build();
+  Network net = Network(
+      {.nodes = 1, .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(100e9), {})})});
   Router router{net, RoutingPolicy::kStatic, 0};
 
   [[nodiscard]] std::vector<CollectiveRow> run(CollectiveKind kind, std::size_t gpus, std::vector<std::int64_t> sizes) const {

@@ -12,13 +12,12 @@ constexpr std::int64_t kG100 = 100'000'000'000;  // bit/s
 
 // 4 leaves of 4 hosts, every cable 100 G.
 Network four_leaves(int spines, int cables = 1) {
-  return NetworkBuilder({.nodes = 16,
-                         .fabric = {.nodes_per_leaf = 4,
-                                    .spines = spines,
-                                    .leaf_spine_cables = cables,
-                                    .host = test::kUnitWire,
-                                    .leaf_spine = test::kUnitWire}})
-      .build();
+  return Network({.nodes = 16,
+                  .fabric = {.nodes_per_leaf = 4,
+                             .spines = spines,
+                             .leaf_spine_cables = cables,
+                             .host = test::kUnitWire,
+                             .leaf_spine = test::kUnitWire}});
 }
 
 // Two leaves a side, 4 uplinks each: 2 x 4 x 100 G = 800 G, which is all their 8 ports can send.

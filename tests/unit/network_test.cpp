@@ -110,7 +110,7 @@ TEST(Network, EndpointsNodesRacksAreNumberedInOrder) {
 
 // A leaf alone has nothing to cross: 4 hosts, 1 leaf, no spine although four were asked for.
 TEST(Network, ASingleLeafNeedsNoSpine) {
-  const Network net = NetworkBuilder({.nodes = 4, .fabric = {.nodes_per_leaf = 4, .spines = 4}}).build();
+  const Network net({.nodes = 4, .fabric = {.nodes_per_leaf = 4, .spines = 4}});
   EXPECT_EQ(net.device_count(), 5u);
   EXPECT_EQ(net.max_path_count(), 1);
 }

@@ -17,17 +17,16 @@ using Names = std::vector<std::string>;
 // Boxes of 4 GPUs and 4 NICs, 2 nodes a unit, 3 spines; pods of so many units where given (2 cores per spine).
 Network rails(std::uint32_t nodes, int units_per_pod = 0, Wiring wiring = Wiring::kRail, int nics = 4) {
   const Wire bus = Wire::pure(Rate::bytes_per_second(50e9), Duration::nanos(300));
-  return NetworkBuilder({.nodes = nodes,
-                         .server = NvSwitchServer({.gpus = 4, .nics = nics, .nvlink = bus, .gpu_pcie = bus, .nic_pcie = bus}),
-                         .fabric = {.nodes_per_leaf = 2,
-                                    .wiring = wiring,
-                                    .leaves_per_pod = units_per_pod * nics,
-                                    .spines = 3,
-                                    .cores_per_spine = 2,
-                                    .host = test::kUnitWire,
-                                    .leaf_spine = test::kUnitWire,
-                                    .spine_core = test::kUnitWire}})
-      .build();
+  return Network({.nodes = nodes,
+                  .server = NvSwitchServer({.gpus = 4, .nics = nics, .nvlink = bus, .gpu_pcie = bus, .nic_pcie = bus}),
+                  .fabric = {.nodes_per_leaf = 2,
+                             .wiring = wiring,
+                             .leaves_per_pod = units_per_pod * nics,
+                             .spines = 3,
+                             .cores_per_spine = 2,
+                             .host = test::kUnitWire,
+                             .leaf_spine = test::kUnitWire,
+                             .spine_core = test::kUnitWire}});
 }
 
 // Node n, port r: unit n/2, leaf 4 (n/2) + r. So r of both nodes of a unit meets in one leaf, and the four ports of a node in four.
@@ -87,10 +86,9 @@ TEST(Rails, UnitsStayInOnePod) {
 }
 
 TEST(Rails, PodsThatSplitAUnitAreABrokenPlan) {
-  EXPECT_THROW(std::ignore = NetworkBuilder({.nodes = 8,
-                                             .server = NvSwitchServer({.gpus = 4, .nics = 4}),
-                                             .fabric = {.nodes_per_leaf = 2, .wiring = Wiring::kRail, .leaves_per_pod = 6}})
-                                 .build(),
+  EXPECT_THROW(std::ignore = Network({.nodes = 8,
+                                      .server = NvSwitchServer({.gpus = 4, .nics = 4}),
+                                      .fabric = {.nodes_per_leaf = 2, .wiring = Wiring::kRail, .leaves_per_pod = 6}}),
                InternalError);
 }
 

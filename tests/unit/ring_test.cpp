@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "topology/builder.h"
 #include "topology/hardware/gpu_spec.h"
+#include "topology/network.h"
 
 namespace lockstep {
 namespace {
@@ -17,11 +17,9 @@ Network dgx(std::uint32_t nodes, int nics) {
   const Wire nvlink = Wire::pure(Rate::bytes_per_second(240e9), {});
   const Wire pcie = Wire::pure(Rate::bytes_per_second(48e9), {});
   const Wire wire = Wire::pure(Rate::gbps(200), Duration::nanos(500));
-  return NetworkBuilder(
-             {.nodes = nodes,
-              .server = NvSwitchServer({.gpus = 8, .nics = nics, .nvlink = nvlink, .gpu_pcie = pcie, .nic_pcie = pcie}),
-              .fabric = {.nodes_per_leaf = 4, .spines = 4, .host = wire, .leaf_spine = wire}})
-      .build();
+  return Network({.nodes = nodes,
+                  .server = NvSwitchServer({.gpus = 8, .nics = nics, .nvlink = nvlink, .gpu_pcie = pcie, .nic_pcie = pcie}),
+                  .fabric = {.nodes_per_leaf = 4, .spines = 4, .host = wire, .leaf_spine = wire}});
 }
 
 std::vector<EndpointId> first(std::size_t n, std::size_t stride = 1) {

@@ -8,7 +8,7 @@
 #include "sim/network/flow_network.h"
 #include "sim/network/ideal_network.h"
 #include "tests/support/script_program.h"
-#include "topology/builder.h"
+#include "topology/network.h"
 
 namespace lockstep {
 namespace {
@@ -20,10 +20,8 @@ constexpr double kPort = 100e9;  // NVLink port, byte/s
 
 // One box of 8 GPUs; latencies of the collectives are zero so that the algebra stays plain.
 struct Box {
-  Network net = NetworkBuilder(
-                    {.nodes = 1,
-                     .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(kPort), {})})})
-                    .build();
+  Network net = Network(
+      {.nodes = 1, .server = NvSwitchServer({.gpus = 8, .nics = 0, .nvlink = Wire::pure(Rate::bytes_per_second(kPort), {})})});
   Router router{net, RoutingPolicy::kStatic, 0};
   std::vector<EndpointId> placement;
 
