@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank while it runs: the operations expanded so far, per stream; what its compute is doing; and where its time went.
+// One rank while it runs: how far it is in the log of its role (role_log.h), per stream; what its compute is doing; where its time went.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "base/time.h"
 #include "base/wide.h"
@@ -13,31 +11,13 @@
 
 namespace lockstep {
 
-// First-in first-out, reusing its storage.
-class OpQueue {
- public:
-  [[nodiscard]] bool is_empty() const { return head_ == ops_.size(); }
-  [[nodiscard]] const Op& front() const { return ops_[head_]; }
-  void push(const Op& op) { ops_.push_back(op); }
-  [[nodiscard]] std::span<Op> pending() { return std::span(ops_).subspan(head_); }
-  [[nodiscard]] std::span<const Op> pending() const { return std::span(ops_).subspan(head_); }
-  void pop() {
-    if (++head_ == ops_.size()) {
-      ops_.clear();
-      head_ = 0;
-    }
-  }
-
- private:
-  std::vector<Op> ops_;
-  std::size_t head_ = 0;
-};
-
 struct StreamState {
-  OpQueue queue;
-  std::int64_t completed = 0;
-  bool is_busy = false;       // its front operation is under way
-  std::uint16_t waiters = 0;  // streams whose front is a kWait on this one
+  std::int64_t completed = 0;  // operations; the next one of the role's log is under way or comes next
+  std::int64_t end = 0;        // operations that the rank may see
+  bool is_busy = false;        // its front operation is under way
+  std::uint16_t waiters = 0;   // streams whose front is a kWait on this one
+
+  [[nodiscard]] bool is_empty() const { return completed == end; }
 };
 
 // A kernel under way. Work is counted in picoseconds x kFullSpeed, so that a change of speed loses nothing.
@@ -52,11 +32,14 @@ struct ComputeState {
 
 struct RankState {
   std::array<StreamState, kStreamCount> streams;
-  ProgramCursor cursor;
+  std::uint32_t log = 0;  // of its role
+  std::int64_t slot = 0;  // of the program
   ComputeState compute;
   std::array<std::uint16_t, kTimeClassCount> in_flight = {};  // transfers of this rank that have started and not ended
   std::uint16_t collectives_in_flight = 0;
-  bool has_ended = false;  // the program has no more slots
+  bool has_ended = false;        // the program has no more slots
+  bool is_compute_held = false;  // the compute stream waits for ...
+  Stream held_by = Stream::kCompute;
 
   // Accounting: time since `accounted` belongs to `current`.
   Instant accounted;
@@ -67,9 +50,8 @@ struct RankState {
   // flight; else any in flight (tp, cp, ep, pp, dp in this order); else bubble.
   [[nodiscard]] TimeClass classify() const {
     if (compute.is_running) return TimeClass::kCompute;
-    const StreamState& s = streams[static_cast<std::size_t>(Stream::kCompute)];
-    if (!s.queue.is_empty() && s.queue.front().kind == OpKind::kWait) {
-      const TimeClass c = time_class(s.queue.front().wait_stream);
+    if (is_compute_held) {
+      const TimeClass c = time_class(held_by);
       if (in_flight[static_cast<std::size_t>(c)] > 0) return c;
     }
     for (const TimeClass c : {TimeClass::kTp, TimeClass::kCp, TimeClass::kEp, TimeClass::kPp, TimeClass::kDp}) {

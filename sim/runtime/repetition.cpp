@@ -21,13 +21,10 @@ class StateWriter {
     put(static_cast<std::int64_t>(v >> 64));
     put(static_cast<std::int64_t>(static_cast<std::uint64_t>(v)));
   }
-  void put(const Op& op, std::int64_t wait_base) {
-    put(static_cast<std::int64_t>(op.kind) << 16 | static_cast<std::int64_t>(op.collective) << 8 |
-        static_cast<std::int64_t>(op.wait_stream));
-    put(static_cast<std::int64_t>(op.kernel.value()) << 32 | op.comm.value());
-    put(std::int64_t{op.peer.value()});
-    put(op.bytes);
-    put(op.kind == OpKind::kWait ? op.wait_count - wait_base : 0);
+  void put(const RoleOp& op, std::int64_t wait_base) {
+    put(static_cast<std::int64_t>(op.kind) << 48 | static_cast<std::int64_t>(op.collective) << 40 |
+        static_cast<std::int64_t>(op.wait_stream) << 32 | std::int64_t{op.target});
+    put(op.kind == OpKind::kWait ? op.amount - wait_base : op.amount);
   }
 
  private:
@@ -38,11 +35,14 @@ Int128 work_left(const ComputeState& c, Instant now) {
   return c.is_running ? c.work_left - static_cast<Int128>((now - c.updated).picos()) * c.speed : 0;
 }
 
-void write_rank(const RankState& rank, Instant now, StateWriter& out) {
-  for (const StreamState& s : rank.streams) {
-    const std::span<const Op> queue = s.queue.pending();
-    out.put(static_cast<std::int64_t>(queue.size()) << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
-    for (const Op& op : queue) out.put(op, rank.streams[static_cast<std::size_t>(op.wait_stream)].completed);
+void write_rank(const RankState& rank, const RoleLog& log, Instant now, StateWriter& out) {
+  for (std::size_t i = 0; i < kStreamCount; ++i) {
+    const StreamState& s = rank.streams[i];
+    out.put((s.end - s.completed) << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
+    for (std::int64_t position = s.completed; position < s.end; ++position) {
+      const RoleOp& op = log.op(static_cast<Stream>(i), position);
+      out.put(op, rank.streams[static_cast<std::size_t>(op.wait_stream)].completed);
+    }
   }
   out.put(work_left(rank.compute, now));
   out.put(rank.compute.is_running ? rank.compute.speed : 0);
@@ -54,7 +54,9 @@ void write_activity(const ActivityState& a, StateWriter& out) {
   out.put(std::int64_t{a.arrived} << 32 | static_cast<std::int64_t>(a.stream) << 2 | (a.is_moving ? 2 : 0) |
           (a.receiver_waits ? 1 : 0));
   out.put(a.messages_arrived - a.messages_received);
-  if (a.arrived > 0) out.put(a.op, 0);
+  if (a.arrived == 0) return;
+  out.put(static_cast<std::int64_t>(a.collective));
+  out.put(a.bytes);
 }
 
 // total + times x (now - then), refusing to overflow.
@@ -75,7 +77,7 @@ bool Repetition::look(RunState& state, NetworkModel& network) {
   Checkpoint now = checkpoint(state, network);
   for (auto then = checkpoints_.rbegin(); then != checkpoints_.rend(); ++then) {
     if (then->state != now.state || !now.network.repeats(then->network)) continue;
-    const std::int64_t n = times(*then, now);
+    const std::int64_t n = times(state, *then, now);
     if (n == 0) continue;
     repeat(state, *then, now, n);
     network.repeat(then->network, now.network, n);
@@ -105,9 +107,10 @@ Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkMode
   c.ranks.reserve(state.ranks.size());
   for (RankState& rank : state.ranks) {
     rank.account(state.now);
-    write_rank(rank, state.now, out);
+    write_rank(rank, state.logs[rank.log], state.now, out);
     RankMark& mark = c.ranks.emplace_back();
-    mark.cursor = rank.cursor;
+    mark.slot = rank.slot;
+    mark.cursor = state.logs[rank.log].cursor(rank.slot);
     mark.spent_ps = rank.spent_ps;
     for (std::size_t s = 0; s < kStreamCount; ++s) mark.completed[s] = rank.streams[s].completed;
   }
@@ -116,10 +119,20 @@ Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkMode
 }
 
 // How often the span comes again; also no further than where an instant, a count or an integral would leave its range by much.
-std::int64_t Repetition::times(const Checkpoint& then, const Checkpoint& now) const {
+std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const {
   const std::int64_t period = (now.network.at - then.network.at).picos();
   std::int64_t n = (kLatestPs - now.network.at.picos()) / std::max<std::int64_t>(period, 1);
+  // Ranks of a role share a log, which moves on as a whole: they must have gone equally far.
+  std::vector<const RankMark*> firsts(2 * state.logs.size(), nullptr);
   for (std::size_t r = 0; r < now.ranks.size() && n > 0; ++r) {
+    const RankMark*& then_first = firsts[2 * state.ranks[r].log];
+    const RankMark*& now_first = firsts[2 * state.ranks[r].log + 1];
+    if (then_first == nullptr) {
+      then_first = &then.ranks[r];
+      now_first = &now.ranks[r];
+    } else if (now.ranks[r].slot - then.ranks[r].slot != now_first->slot - then_first->slot) {
+      return 0;
+    }
     n = std::min(n, program_.repetitions(job_.ranks()[r].representative, then.ranks[r].cursor, now.ranks[r].cursor));
   }
   return std::max<std::int64_t>(n, 0);
@@ -128,7 +141,13 @@ std::int64_t Repetition::times(const Checkpoint& then, const Checkpoint& now) co
 void Repetition::repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t n) const {
   const Duration period = now.network.at - then.network.at;
   const Duration shift = period * n;
+  std::vector<bool> has_moved(state.logs.size(), false);
   for (std::size_t r = 0; r < state.ranks.size(); ++r) {
+    const std::uint32_t log = state.ranks[r].log;
+    if (!has_moved[log]) {
+      state.logs[log].move_on(now.ranks[r].slot - then.ranks[r].slot, then.ranks[r].cursor, now.ranks[r].cursor, n);
+      has_moved[log] = true;
+    }
     repeat_rank(state.ranks[r], then.ranks[r], now.ranks[r], now.network.at, shift, n);
   }
   RunTotals& t = state.totals;
@@ -151,20 +170,10 @@ void Repetition::repeat(RunState& state, const Checkpoint& then, const Checkpoin
 
 void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
                              std::int64_t n) const {
-  for (StreamState& s : rank.streams) {
-    for (Op& op : s.queue.pending()) {
-      if (op.kind != OpKind::kWait) continue;
-      const auto target = static_cast<std::size_t>(op.wait_stream);
-      grow(op.wait_count, then.completed[target], now.completed[target], n);
-    }
-  }
+  grow(rank.slot, then.slot, now.slot, n);
   for (std::size_t s = 0; s < kStreamCount; ++s) {
     grow(rank.streams[s].completed, then.completed[s], now.completed[s], n);
-    grow(rank.cursor.pushed[s], then.cursor.pushed[s], now.cursor.pushed[s], n);
-  }
-  grow(rank.cursor.slot, then.cursor.slot, now.cursor.slot, n);
-  for (std::size_t i = 0; i < std::size(rank.cursor.scratch); ++i) {
-    grow(rank.cursor.scratch[i], then.cursor.scratch[i], now.cursor.scratch[i], n);
+    grow(rank.streams[s].end, then.cursor.pushed[s], now.cursor.pushed[s], n);
   }
   for (std::size_t c = 0; c < kTimeClassCount; ++c) grow(rank.spent_ps[c], then.spent_ps[c], now.spent_ps[c], n);
   rank.compute.work_left = work_left(rank.compute, at);

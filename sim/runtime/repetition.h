@@ -37,6 +37,7 @@ class Repetition {
 
  private:
   struct RankMark {
+    std::int64_t slot;
     ProgramCursor cursor;
     std::array<std::int64_t, kStreamCount> completed;
     std::array<std::int64_t, kTimeClassCount> spent_ps;
@@ -57,7 +58,7 @@ class Repetition {
   };
 
   [[nodiscard]] Checkpoint checkpoint(RunState& state, const NetworkModel& network) const;
-  [[nodiscard]] std::int64_t times(const Checkpoint& then, const Checkpoint& now) const;
+  [[nodiscard]] std::int64_t times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const;
   void repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t times) const;
   void repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
                    std::int64_t times) const;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/runtime/rank_state.h"
+#include "sim/runtime/role_log.h"
 
 namespace lockstep {
 
@@ -13,7 +14,8 @@ namespace lockstep {
 // a time; a channel sends one message at a time.
 struct ActivityState {
   // Communicator: the collective being assembled or under way.
-  Op op;
+  CollectiveKind collective = CollectiveKind::kAllReduce;
+  std::int64_t bytes = 0;
   std::uint32_t arrived = 0;
   Stream stream = Stream::kCompute;  // of the first to arrive
   // Channel: messages are matched in order.
@@ -34,6 +36,7 @@ struct RunTotals {
 };
 
 struct RunState {
+  std::vector<RoleLog> logs;  // by role
   Instant now;
   Instant end;                            // of the last operation; outdated kernel ends may be due later
   std::vector<RankState> ranks;           // by rank class

@@ -2,6 +2,7 @@
 #include "sim/runtime/runtime.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -24,7 +25,10 @@ struct ReadyStream {
   Stream stream;
 };
 
-class Runtime final : private OpSink {
+// Slots of a log that are not worth looking for readers.
+constexpr std::size_t kShortLog = 256;
+
+class Runtime {
  public:
   explicit Runtime(const RuntimeInput& input)
       : in_(input),
@@ -34,6 +38,7 @@ class Runtime final : private OpSink {
     LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
                    input.job.total_ranks(), input.program.world_size());
     state_.ranks.resize(input.job.ranks().size());
+    open_logs();
     state_.activities.resize(input.job.activities().size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
@@ -94,16 +99,17 @@ class Runtime final : private OpSink {
   void progress(std::uint32_t r, Stream s) {
     StreamState& st = stream(r, s);
     while (!st.is_busy) {
-      if (st.queue.is_empty()) {
+      if (st.is_empty()) {
         if (s != Stream::kCompute || !expand(r)) return;
         continue;
       }
-      const Op& op = st.queue.front();
+      // WHY a copy: expanding another rank may move the log.
+      const RoleOp op = front(r, s);
       if (op.kind == OpKind::kWait) {
         StreamState& target = stream(r, op.wait_stream);
-        if (target.completed < op.wait_count) {
+        if (target.completed < op.amount) {
           target.waiters |= static_cast<std::uint16_t>(1u << static_cast<unsigned>(s));
-          if (s == Stream::kCompute) ranks()[r].account(state_.now);
+          if (s == Stream::kCompute) hold_compute(r, op.wait_stream);
           return;
         }
         complete_front(r, s);
@@ -114,7 +120,14 @@ class Runtime final : private OpSink {
     }
   }
 
-  void start(std::uint32_t r, Stream s, const Op& op) {
+  void hold_compute(std::uint32_t r, Stream by) {
+    RankState& rank = ranks()[r];
+    rank.is_compute_held = true;
+    rank.held_by = by;
+    rank.account(state_.now);
+  }
+
+  void start(std::uint32_t r, Stream s, const RoleOp& op) {
     switch (op.kind) {
       case OpKind::kCompute:
         start_compute(r, op);
@@ -137,28 +150,57 @@ class Runtime final : private OpSink {
   bool expand(std::uint32_t r) {
     RankState& rank = ranks()[r];
     if (rank.has_ended) return false;
-    sink_rank_ = r;
-    sink_streams_ = 0;
-    if (!in_.program.expand(rank_class(r).representative, rank.cursor, *this)) {
+    RoleLog& log = state_.logs[rank.log];
+    if (log.slot_count() > log_limits_[rank.log]) shorten(rank.log);
+    if (!log.reach(rank.slot + 1)) {
       rank.has_ended = true;
       rank.account(state_.now);
       return false;
     }
-    note_lap(r);
-    for (unsigned s = 1; s < kStreamCount; ++s) {
-      if ((sink_streams_ >> s & 1u) != 0) ready_.push_back({r, static_cast<Stream>(s)});
+    const ProgramCursor& cursor = log.cursor(++rank.slot);
+    for (unsigned s = 0; s < kStreamCount; ++s) {
+      StreamState& st = rank.streams[s];
+      if (st.end == cursor.pushed[s]) continue;
+      st.end = cursor.pushed[s];
+      if (s > 0) ready_.push_back({r, static_cast<Stream>(s)});
     }
+    note_lap(r, cursor);
     return true;
   }
 
-  void push(Stream s, const Op& op) override {
-    stream(sink_rank_, s).queue.push(op);
-    sink_streams_ |= 1u << static_cast<unsigned>(s);
+  // One log for each role, in the order of their first ranks.
+  void open_logs() {
+    std::unordered_map<std::uint32_t, std::uint32_t> known;  // never iterated
+    for (std::uint32_t r = 0; r < ranks().size(); ++r) {
+      const Rank representative = rank_class(r).representative;
+      const auto [it, is_new] = known.try_emplace(in_.program.role(representative), static_cast<std::uint32_t>(known.size()));
+      if (is_new) state_.logs.emplace_back(in_.program, representative);
+      ranks()[r].log = it->second;
+    }
+    log_limits_.assign(state_.logs.size(), kShortLog);
   }
 
-  void note_lap(std::uint32_t r) {
+  // Drops what every rank of the role has done.
+  void shorten(std::uint32_t log) {
+    std::int64_t slot = std::numeric_limits<std::int64_t>::max();
+    std::array<std::int64_t, kStreamCount> positions;
+    positions.fill(slot);
+    for (const RankState& rank : ranks()) {
+      if (rank.log != log) continue;
+      slot = std::min(slot, rank.slot);
+      for (std::size_t s = 0; s < kStreamCount; ++s) positions[s] = std::min(positions[s], rank.streams[s].completed);
+    }
+    state_.logs[log].forget_before(slot, positions.data());
+    log_limits_[log] = std::max(kShortLog, 2 * state_.logs[log].slot_count());
+  }
+
+  [[nodiscard]] const RoleOp& front(std::uint32_t r, Stream s) {
+    return state_.logs[ranks()[r].log].op(s, stream(r, s).completed);
+  }
+
+  void note_lap(std::uint32_t r, const ProgramCursor& cursor) {
     if (r != 0 || !in_.skips_repetition) return;
-    const std::int64_t lap = in_.program.lap(rank_class(r).representative, ranks()[r].cursor);
+    const std::int64_t lap = in_.program.lap(rank_class(r).representative, cursor);
     is_new_lap_ |= lap != lap_;
     lap_ = lap;
   }
@@ -178,13 +220,13 @@ class Runtime final : private OpSink {
 
   void complete_front(std::uint32_t r, Stream s) {
     StreamState& st = stream(r, s);
-    const Op& op = st.queue.front();
+    const std::int64_t bytes = front(r, s).bytes();
     const std::int64_t equals = rank_class(r).size;
-    state_.totals.fingerprint += static_cast<std::uint64_t>(equals) * operation_hash(s, st.completed, op.bytes, state_.now);
-    repetition_.record(r, s, st.completed, op.bytes, state_.now);
+    state_.totals.fingerprint += static_cast<std::uint64_t>(equals) * operation_hash(s, st.completed, bytes, state_.now);
+    repetition_.record(r, s, st.completed, bytes, state_.now);
     state_.totals.events += equals;
     state_.end = state_.now;
-    st.queue.pop();
+    if (s == Stream::kCompute) ranks()[r].is_compute_held = false;
     st.is_busy = false;
     ++st.completed;
     for (std::uint16_t waiting = st.waiters; waiting != 0; waiting = static_cast<std::uint16_t>(waiting & (waiting - 1))) {
@@ -198,10 +240,10 @@ class Runtime final : private OpSink {
     ready_.push_back({r, s});
   }
 
-  void start_compute(std::uint32_t r, const Op& op) {
+  void start_compute(std::uint32_t r, const RoleOp& op) {
     ComputeState& c = ranks()[r].compute;
     // A slow-down of s per mille makes the kernel take (1000 + s)/1000 of its time.
-    c.work_left = static_cast<Int128>(in_.program.kernels()[op.kernel].time.picos()) *
+    c.work_left = static_cast<Int128>(in_.program.kernels()[KernelId(op.target)].time.picos()) *
                   (ComputeState::kFullSpeed + rank_class(r).slowdown);
     c.updated = state_.now;
     c.is_running = true;
@@ -249,18 +291,19 @@ class Runtime final : private OpSink {
     rank.account(state_.now);
   }
 
-  void arrive(std::uint32_t r, Stream s, const Op& op) {
-    const ReducedPort& port = in_.job.port(r, ReducedJob::key_of(op.comm));
+  void arrive(std::uint32_t r, Stream s, const RoleOp& op) {
+    const ReducedPort& port = in_.job.port(r, op.target);
     const ActivityClass& group = in_.job.activities()[port.activity];
     ActivityState& state = state_.activities[port.activity];
     if (state.arrived == 0) {
-      state.op = op;
+      state.collective = op.collective;
+      state.bytes = op.amount;
       state.stream = s;
-    } else if (state.op.collective != op.collective || state.op.bytes != op.bytes || state.stream != s) {
+    } else if (state.collective != op.collective || state.bytes != op.amount || state.stream != s) {
       throw SimulationError(
           fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
-                      rank_class(r).representative.value(), to_text(op.collective), op.bytes, op.comm.value(),
-                      to_text(state.op.collective), state.op.bytes));
+                      rank_class(r).representative.value(), to_text(op.collective), op.amount, comm_name(r, op),
+                      to_text(state.collective), state.bytes));
     }
     state.arrived += port.participants;
     const PlacedCommunicator& comm = *group.communicator;
@@ -272,8 +315,8 @@ class Runtime final : private OpSink {
       return;
     }
     LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "communicator {} was not said to run {}",
-                   op.comm.value(), to_text(op.collective));
-    const LoweredCollective c = lower_ring(comm.shape, in_.tunings[comm.tuning], op.collective, op.bytes,
+                   comm_name(r, op), to_text(op.collective));
+    const LoweredCollective c = lower_ring(comm.shape, in_.tunings[comm.tuning], op.collective, op.amount,
                                            is_chain(op.collective) ? comm.open_rate : comm.closed_rate);
     for (const std::uint32_t m : group.members) add_in_flight(m, s, +1, true);
     start_transfer(port.activity, c.is_open ? RouteForm::kOpen : RouteForm::kClosed,
@@ -282,6 +325,12 @@ class Runtime final : private OpSink {
                     .latency = c.latency,
                     .rate_cap = c.rate_cap,
                     .members = checked_mul(c.members, group.size)});
+  }
+
+  [[nodiscard]] std::uint32_t comm_name(std::uint32_t r, const RoleOp& op) const {
+    std::vector<Port> ports;
+    in_.program.ports(rank_class(r).representative, ports);
+    return ports[op.target].comm.value();
   }
 
   void end_collective(std::uint32_t activity) {
@@ -294,21 +343,21 @@ class Runtime final : private OpSink {
     }
   }
 
-  void start_send(std::uint32_t r, Stream s, const Op& op) {
-    const std::uint32_t activity = in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity;
+  void start_send(std::uint32_t r, Stream s, const RoleOp& op) {
+    const std::uint32_t activity = in_.job.port(r, op.target).activity;
     const ActivityClass& group = in_.job.activities()[activity];
     state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
     start_transfer(activity, RouteForm::kClosed,
                    {.weight = in_.message_weight,
-                    .bytes = op.bytes,
+                    .bytes = op.amount,
                     .latency = send_latency(in_.tunings[0], group.channel->is_local, group.channel->path_latency),
                     .members = group.size});
   }
 
-  void start_receive(std::uint32_t r, Stream s, const Op& op) {
-    ActivityState& state = state_.activities[in_.job.port(r, ReducedJob::key_of(s, op.peer)).activity];
+  void start_receive(std::uint32_t r, Stream s, const RoleOp& op) {
+    ActivityState& state = state_.activities[in_.job.port(r, op.target).activity];
     if (state.messages_arrived > state.messages_received) {
       ++state.messages_received;
       complete(r, s);
@@ -356,7 +405,7 @@ class Runtime final : private OpSink {
   }
 
   [[nodiscard]] RuntimeResult finish() {
-    throw_if_stalled(in_.job, ranks(), in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
+    throw_if_stalled(in_.program, in_.job, state_, in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
     in_.network.finish(state_.now);
     RuntimeResult result{.step_time = state_.end - Instant(), .totals = state_.totals, .skipped = repetition_.skipped()};
     std::array<Int128, kTimeClassCount> sum = {};
@@ -379,8 +428,7 @@ class Runtime final : private OpSink {
   std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
-  std::uint32_t sink_rank_ = 0;
-  std::uint32_t sink_streams_ = 0;
+  std::vector<std::size_t> log_limits_;  // slots that a log may hold before it is shortened
   std::int64_t lap_ = 0;
   bool is_new_lap_ = false;
 };

@@ -12,19 +12,19 @@ constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",        
                                                    "dp-gather",    "dp-reduce",    "pp-send-next", "pp-recv-prev",
                                                    "pp-send-prev", "pp-recv-next", "tie"};
 
-std::string describe(const Op& op) {
+std::string describe(const RoleOp& op, const std::vector<Port>& ports) {
   switch (op.kind) {
     case OpKind::kCompute:
       // Nothing else stops a kernel once it has begun.
-      return fmt::format("kernel {}, which ends beyond the range of time (about 106 days)", op.kernel.value());
+      return fmt::format("kernel {}, which ends beyond the range of time (about 106 days)", op.target);
     case OpKind::kCollective:
-      return fmt::format("{} of {} bytes on communicator {}", to_text(op.collective), op.bytes, op.comm.value());
+      return fmt::format("{} of {} bytes on communicator {}", to_text(op.collective), op.amount, ports[op.target].comm.value());
     case OpKind::kSend:
-      return fmt::format("send of {} bytes to rank {}", op.bytes, op.peer.value());
+      return fmt::format("send of {} bytes to rank {}", op.amount, ports[op.target].peer.value());
     case OpKind::kRecv:
-      return fmt::format("receive of {} bytes from rank {}", op.bytes, op.peer.value());
+      return fmt::format("receive of {} bytes from rank {}", op.amount, ports[op.target].peer.value());
     case OpKind::kWait:
-      return fmt::format("operation {} of stream {}", op.wait_count, kStreamName[static_cast<std::size_t>(op.wait_stream)]);
+      return fmt::format("operation {} of stream {}", op.amount, kStreamName[static_cast<std::size_t>(op.wait_stream)]);
   }
   return "?";
 }
@@ -36,17 +36,21 @@ std::string name_of(const RankClass& c) {
 
 }  // namespace
 
-void throw_if_stalled(const ReducedJob& job, std::span<const RankState> ranks, std::int64_t transfers_in_flight,
+void throw_if_stalled(const Program& program, const ReducedJob& job, const RunState& state, std::int64_t transfers_in_flight,
                       const std::string& pending) {
   constexpr int kShown = 8;
   int stalled = 0;
   std::string text;
+  const std::vector<RankState>& ranks = state.ranks;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     for (std::size_t s = 0; s < kStreamCount; ++s) {
-      const OpQueue& queue = ranks[r].streams[s].queue;
-      if (queue.is_empty()) continue;
+      const StreamState& stream = ranks[r].streams[s];
+      if (stream.is_empty()) continue;
       if (++stalled <= kShown) {
-        text += fmt::format("\n  {} stream {} waits for: {}", name_of(job.ranks()[r]), kStreamName[s], describe(queue.front()));
+        std::vector<Port> ports;
+        program.ports(job.ranks()[r].representative, ports);
+        const RoleOp& op = state.logs[ranks[r].log].op(static_cast<Stream>(s), stream.completed);
+        text += fmt::format("\n  {} stream {} waits for: {}", name_of(job.ranks()[r]), kStreamName[s], describe(op, ports));
       }
     }
     if (!ranks[r].has_ended && stalled == 0) text += fmt::format("\n  {} has not ended its program", name_of(job.ranks()[r]));

@@ -6,13 +6,13 @@
 #include <span>
 #include <string>
 
-#include "sim/runtime/rank_state.h"
+#include "sim/runtime/run_state.h"
 #include "sim/symmetry/reduced_job.h"
 
 namespace lockstep {
 
 // `pending`: what the network says of its stalled transfers. Throws SimulationError naming the first waiting streams when a rank has not finished its program or transfers are pending.
-void throw_if_stalled(const ReducedJob& job, std::span<const RankState> ranks, std::int64_t transfers_in_flight,
+void throw_if_stalled(const Program& program, const ReducedJob& job, const RunState& state, std::int64_t transfers_in_flight,
                       const std::string& pending);
 
 }  // namespace lockstep

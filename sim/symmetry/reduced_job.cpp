@@ -3,15 +3,10 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/wide.h"
 
 namespace lockstep {
 namespace {
-
-std::uint64_t key_of(const Port& p) {
-  return p.kind == Port::Kind::kCommunicator ? ReducedJob::key_of(p.comm) : ReducedJob::key_of(p.stream, p.peer);
-}
 
 // Sorts by link and joins the entries of a link with `join`.
 template <class Join>
@@ -68,18 +63,11 @@ void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
     ranks_.push_back(
         {.representative = Rank(representative), .size = p.ranks.size[c], .slowdown = job.slowdown(representative)});
     total_ranks_ += p.ranks.size[c];
-    std::vector<ReducedPort> ports;
-    std::vector<Port> names;
-    job.program->ports(Rank(representative), names);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::uint32_t a = p.activities.class_of[job.ports[representative][i].index()];
-      const std::int64_t participants = p.ranks.size[c] / activities_[a].size;
-      ports.push_back(
-          {.key = lockstep::key_of(names[i]), .activity = a, .participants = static_cast<std::uint32_t>(participants)});
+    for (const ActivityId activity : job.ports[representative]) {
+      const std::uint32_t a = p.activities.class_of[activity.index()];
+      ports_.push({.activity = a, .participants = static_cast<std::uint32_t>(p.ranks.size[c] / activities_[a].size)});
       if (activities_[a].communicator != nullptr) activities_[a].members.push_back(static_cast<std::uint32_t>(c));
     }
-    std::sort(ports.begin(), ports.end(), [](const ReducedPort& a, const ReducedPort& b) { return a.key < b.key; });
-    ports_.push_all(ports);
     ports_.end_row();
   }
 }
@@ -99,15 +87,6 @@ void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
       if (shares.alone == shares.all) shares.alone = {};
     }
   }
-}
-
-const ReducedPort& ReducedJob::port(std::uint32_t rank_class, std::uint64_t key) const {
-  const std::span<const ReducedPort> ports = ports_[rank_class];
-  const auto it =
-      std::lower_bound(ports.begin(), ports.end(), key, [](const ReducedPort& p, std::uint64_t k) { return p.key < k; });
-  LOCKSTEP_CHECK(it != ports.end() && it->key == key, "the program of rank {} names {:#x}, which its ports do not",
-                 ranks_[rank_class].representative.value(), key);
-  return *it;
 }
 
 }  // namespace lockstep

@@ -24,7 +24,6 @@ struct RankClass {
 
 // Where the operations of a rank class meet an activity class.
 struct ReducedPort {
-  std::uint64_t key = 0;           // key_of() the communicator or peer as the representative's operations name it
   std::uint32_t activity = 0;      // class
   std::uint32_t participants = 0;  // ranks of one activity that reach it through this port
 };
@@ -57,12 +56,10 @@ class ReducedJob {
   [[nodiscard]] LinkId representative(LinkId link_class) const { return link_representatives_[link_class.index()]; }
   [[nodiscard]] std::int64_t total_ranks() const { return total_ranks_; }
 
-  [[nodiscard]] static constexpr std::uint64_t key_of(CommId comm) { return comm.value(); }
-  [[nodiscard]] static constexpr std::uint64_t key_of(Stream stream, Rank peer) {
-    return (static_cast<std::uint64_t>(stream) + 1) << 32 | peer.value();
+  // By number, as in Program::ports().
+  [[nodiscard]] const ReducedPort& port(std::uint32_t rank_class, std::uint32_t number) const {
+    return ports_[rank_class][number];
   }
-  // The port of a rank class; throws InternalError when its program names what ports() did not.
-  [[nodiscard]] const ReducedPort& port(std::uint32_t rank_class, std::uint64_t key) const;
 
  private:
   void add_ranks(const PlacedJob& job, const Partition& p);
@@ -71,7 +68,7 @@ class ReducedJob {
   void add_links(const PlacedJob& job, const Partition& p);
 
   std::vector<RankClass> ranks_;
-  Rows<ReducedPort> ports_;  // by rank class, sorted by key
+  Rows<ReducedPort> ports_;  // by rank class
   std::vector<ActivityClass> activities_;
   std::vector<Rate> link_capacities_;
   std::vector<LinkId> link_representatives_;
