@@ -13,11 +13,11 @@ namespace lockstep {
 
 struct StreamState {
   std::int64_t completed = 0;  // operations; the next one of the role's log is under way or comes next
-  std::int64_t end = 0;        // operations that the rank may see
-  bool is_busy = false;        // its front operation is under way
+  std::uint32_t visible = 0;   // operations after those that the rank may see
   std::uint16_t waiters = 0;   // streams whose front is a kWait on this one
+  bool is_busy = false;        // its front operation is under way
 
-  [[nodiscard]] bool is_empty() const { return completed == end; }
+  [[nodiscard]] bool is_empty() const { return visible == 0; }
 };
 
 // A kernel under way. Work is counted in picoseconds x kFullSpeed, so that a change of speed loses nothing.
@@ -30,20 +30,19 @@ struct ComputeState {
   bool is_running = false;
 };
 
+// WHY this order: with a hundred thousand of these the run is bound by memory; what an event touches lies together.
 struct RankState {
-  std::array<StreamState, kStreamCount> streams;
-  std::uint32_t log = 0;  // of its role
-  std::int64_t slot = 0;  // of the program
   ComputeState compute;
-  std::array<std::uint16_t, kTimeClassCount> in_flight = {};  // transfers of this rank that have started and not ended
-  std::uint16_t collectives_in_flight = 0;
+  Instant accounted;  // time since then belongs to `current`
+  TimeClass current = TimeClass::kBubble;
   bool has_ended = false;        // the program has no more slots
   bool is_compute_held = false;  // the compute stream waits for ...
   Stream held_by = Stream::kCompute;
-
-  // Accounting: time since `accounted` belongs to `current`.
-  Instant accounted;
-  TimeClass current = TimeClass::kBubble;
+  std::uint16_t collectives_in_flight = 0;
+  std::array<std::uint16_t, kTimeClassCount> in_flight = {};  // transfers of this rank that have started and not ended
+  std::array<StreamState, kStreamCount> streams;
+  std::uint32_t log = 0;  // of its role
+  std::int64_t slot = 0;  // of the program
   std::array<std::int64_t, kTimeClassCount> spent_ps = {};
 
   // The class of this moment: compute if it computes; else the communication its compute stream waits for, if that is in

@@ -38,8 +38,8 @@ Int128 work_left(const ComputeState& c, Instant now) {
 void write_rank(const RankState& rank, const RoleLog& log, Instant now, StateWriter& out) {
   for (std::size_t i = 0; i < kStreamCount; ++i) {
     const StreamState& s = rank.streams[i];
-    out.put((s.end - s.completed) << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
-    for (std::int64_t position = s.completed; position < s.end; ++position) {
+    out.put(std::int64_t{s.visible} << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
+    for (std::int64_t position = s.completed; position < s.completed + s.visible; ++position) {
       const RoleOp& op = log.op(static_cast<Stream>(i), position);
       out.put(op, rank.streams[static_cast<std::size_t>(op.wait_stream)].completed);
     }
@@ -118,6 +118,18 @@ Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkMode
   return c;
 }
 
+bool Repetition::moved_equally(const RankMark& then, const RankMark& now, const RankMark& other_then,
+                               const RankMark& other_now) {
+  bool equal = now.slot - then.slot == other_now.slot - other_then.slot;
+  for (std::size_t s = 0; s < kStreamCount; ++s) {
+    equal &= now.cursor.pushed[s] - then.cursor.pushed[s] == other_now.cursor.pushed[s] - other_then.cursor.pushed[s];
+  }
+  for (std::size_t i = 0; i < std::size(now.cursor.scratch); ++i) {
+    equal &= now.cursor.scratch[i] - then.cursor.scratch[i] == other_now.cursor.scratch[i] - other_then.cursor.scratch[i];
+  }
+  return equal;
+}
+
 // How often the span comes again; also no further than where an instant, a count or an integral would leave its range by much.
 std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const {
   const std::int64_t period = (now.network.at - then.network.at).picos();
@@ -130,7 +142,7 @@ std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, co
     if (then_first == nullptr) {
       then_first = &then.ranks[r];
       now_first = &now.ranks[r];
-    } else if (now.ranks[r].slot - then.ranks[r].slot != now_first->slot - then_first->slot) {
+    } else if (!moved_equally(then.ranks[r], now.ranks[r], *then_first, *now_first)) {
       return 0;
     }
     n = std::min(n, program_.repetitions(job_.ranks()[r].representative, then.ranks[r].cursor, now.ranks[r].cursor));
@@ -173,7 +185,6 @@ void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMa
   grow(rank.slot, then.slot, now.slot, n);
   for (std::size_t s = 0; s < kStreamCount; ++s) {
     grow(rank.streams[s].completed, then.completed[s], now.completed[s], n);
-    grow(rank.streams[s].end, then.cursor.pushed[s], now.cursor.pushed[s], n);
   }
   for (std::size_t c = 0; c < kTimeClassCount; ++c) grow(rank.spent_ps[c], then.spent_ps[c], now.spent_ps[c], n);
   rank.compute.work_left = work_left(rank.compute, at);

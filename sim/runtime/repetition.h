@@ -62,6 +62,8 @@ class Repetition {
   void repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t times) const;
   void repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
                    std::int64_t times) const;
+  [[nodiscard]] static bool moved_equally(const RankMark& then, const RankMark& now, const RankMark& other_then,
+                                          const RankMark& other_now);
   void forget_oldest();
 
   const Program& program_;

@@ -160,8 +160,10 @@ class Runtime {
     const ProgramCursor& cursor = log.cursor(++rank.slot);
     for (unsigned s = 0; s < kStreamCount; ++s) {
       StreamState& st = rank.streams[s];
-      if (st.end == cursor.pushed[s]) continue;
-      st.end = cursor.pushed[s];
+      const std::int64_t visible = cursor.pushed[s] - st.completed;
+      if (visible == st.visible) continue;
+      LOCKSTEP_CHECK(visible <= std::numeric_limits<std::uint32_t>::max(), "{} operations wait on one stream", visible);
+      st.visible = static_cast<std::uint32_t>(visible);
       if (s > 0) ready_.push_back({r, static_cast<Stream>(s)});
     }
     note_lap(r, cursor);
@@ -229,6 +231,7 @@ class Runtime {
     if (s == Stream::kCompute) ranks()[r].is_compute_held = false;
     st.is_busy = false;
     ++st.completed;
+    --st.visible;
     for (std::uint16_t waiting = st.waiters; waiting != 0; waiting = static_cast<std::uint16_t>(waiting & (waiting - 1))) {
       ready_.push_back({r, static_cast<Stream>(__builtin_ctz(waiting))});
     }
