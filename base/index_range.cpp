@@ -52,7 +52,8 @@ Parsed<IndexRange> Codec<IndexRange>::parse(std::string_view text) {
 
 std::string Codec<IndexRange>::print(const IndexRange& v) {
   std::string text = std::to_string(v.first);
-  if (v.first != v.last) text += "-" + std::to_string(v.last);
+  if (v.first == v.last) return text;
+  text += "-" + std::to_string(v.last);
   if (v.step != 1) text += ":" + std::to_string(v.step);
   return text;
 }

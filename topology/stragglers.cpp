@@ -13,7 +13,8 @@ namespace {
 constexpr double kPerMille = 1'000;
 constexpr std::int64_t kShareScale = 1'000'000;  // shares count in millionths
 
-bool is_whole(double x) { return std::abs(x - std::round(x)) < 1e-6; }
+// Of a whole number of steps, and not so small that none is left.
+bool is_whole(double x) { return std::abs(x - std::round(x)) < 1e-6 && (x == 0 || std::round(x) > 0); }
 
 }  // namespace
 

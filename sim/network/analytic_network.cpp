@@ -88,7 +88,8 @@ void AnalyticNetwork::advance(Instant now, std::vector<Completion>& out) {
 }
 
 void AnalyticNetwork::meter(const TransferSpec& spec, State& state, Instant now) {
-  for (const LinkShare& s : spec.shares) ledger_.add_load(s.link, s.coefficient * state.level, now - state.since);
+  for (const LinkShare& s : spec.shares)
+    ledger_.add_load(s.link, static_cast<Int128>(s.coefficient) * state.level, now - state.since);
   state.since = now;
 }
 

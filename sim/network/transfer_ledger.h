@@ -55,8 +55,9 @@ class TransferLedger {
     m.advance(now);
     m.load = load;
   }
-  // Something moved at `load` for this long.
-  void add_load(LinkId link, std::int64_t load, Duration time) { meters_[link.index()].add(load, time); }
+  // Something moved at `load` for this long. Without contention the load may exceed the capacity, many times where one transfer
+  // stands for many.
+  void add_load(LinkId link, Int128 load, Duration time) { meters_[link.index()].add(load, time); }
   [[nodiscard]] LinkUsage usage(LinkId link, Instant now) const;
   [[nodiscard]] std::size_t link_count() const { return meters_.size(); }
   // See NetworkModel::repeat().
@@ -66,6 +67,8 @@ class TransferLedger {
   void check_finished(Instant now, const std::string& pending) const;
 
  private:
+  // a x factor, refusing to overflow. PRE: a >= 0, factor > 0.
+  static Int128 scaled(Int128 a, std::int64_t factor);
   // One cache line: an event touches all of it.
   struct alignas(64) Meter {
     Int128 bytes = 0;  // times denominator_
@@ -75,8 +78,9 @@ class TransferLedger {
     Instant since;
     double earlier_s = 0;  // seconds of full use at earlier capacities
 
-    void add(std::int64_t rate, Duration time) {
-      const Int128 part = static_cast<Int128>(rate) * time.picos();
+    void add(Int128 rate, Duration time) {
+      if (time == Duration{}) return;
+      const Int128 part = scaled(rate, time.picos());
       LOCKSTEP_CHECK(!__builtin_add_overflow(used, part, &used), "the use of a link leaves 128 bits");
     }
     void advance(Instant now) {
@@ -91,8 +95,6 @@ class TransferLedger {
     if (scale != 1) part = scaled(part, scale);
     LOCKSTEP_CHECK(!__builtin_add_overflow(m.bytes, part, &m.bytes), "bytes of a link leave 128 bits");
   }
-  // a x factor, refusing to overflow. PRE: a >= 0, factor > 0.
-  static Int128 scaled(Int128 a, std::int64_t factor);
   void include_weight(std::int64_t weight);
   Completion deliver(TransferId id);
 

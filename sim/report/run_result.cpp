@@ -26,6 +26,8 @@ constexpr Cause kCauses[] = {
 
 // Without a pipeline a rank with nothing in flight is done and waits for the slower ones.
 constexpr Cause kUnevenLoad = {TimeClass::kBubble, "the slowest ranks", "evenly loaded links, as routing: spray makes them,"};
+constexpr Cause kSlowPipeline = {TimeClass::kBubble, "the pipeline bubble and the slow GPUs",
+                                 "leaving the slow GPUs out, or more micro-batches per step,"};
 constexpr Cause kSlowGpus = {TimeClass::kBubble, "the slow GPUs", "leaving them out"};
 // PCIe or host memory, not the line rate, sets the pace of the NIC behind it.
 constexpr const char* kPcieRemedy =
@@ -48,7 +50,10 @@ std::string bottleneck_sentence(const RunResult& r) {
       worst = &c;
     }
   }
-  if (worst->time_class == TimeClass::kBubble && r.stages == 1) worst = r.slow_gpus > 0 ? &kSlowGpus : &kUnevenLoad;
+  if (worst->time_class == TimeClass::kBubble) {
+    if (r.stages == 1) worst = r.slow_gpus > 0 ? &kSlowGpus : &kUnevenLoad;
+    if (r.stages > 1 && r.slow_gpus > 0) worst = &kSlowPipeline;
+  }
   const double share = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(worst->time_class)] / r.step_time_s : 0;
   const double compute = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(TimeClass::kCompute)] / r.step_time_s : 0;
   // Below a twentieth of the step no single cause is worth a change of the cluster.
@@ -56,8 +61,9 @@ std::string bottleneck_sentence(const RunResult& r) {
     return fmt::format("compute: GPUs compute {:.0f} % of the step; no other part takes more than {:.0f} %", 100 * compute,
                        100 * share);
   }
-  std::string text = fmt::format("{}: GPUs wait for {} {:.0f} % of the step", worst->what,
-                                 worst == &kUnevenLoad || worst == &kSlowGpus ? "them" : "it", 100 * share);
+  std::string text =
+      fmt::format("{}: GPUs wait for {} {:.0f} % of the step", worst->what,
+                  worst == &kUnevenLoad || worst == &kSlowGpus || worst == &kSlowPipeline ? "them" : "it", 100 * share);
   if (worst->time_class != TimeClass::kBubble && !r.links.empty()) {
     const LinkReport& link = r.links.front();
     text += fmt::format(", the busiest link is {} ({}, {:.0f} % used)", link.name, link.tier, 100 * link.utilization);

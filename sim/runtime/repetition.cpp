@@ -9,9 +9,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostCheckpoints = 4;  // laps a period may have, plus one
-constexpr std::size_t kMostCompleted = std::size_t{1} << 20;
-// Leaves room for what follows: instants end at about 106 days.
-constexpr std::int64_t kLatestPs = std::numeric_limits<std::int64_t>::max() / 2;
 
 class StateWriter {
  public:
@@ -68,12 +65,6 @@ void grow(std::int64_t& total, std::int64_t then, std::int64_t now, std::int64_t
 
 bool Repetition::look(RunState& state, NetworkModel& network) {
   if (has_given_up_) return false;
-  if (completed_.size() > kMostCompleted) {
-    has_given_up_ = true;
-    checkpoints_.clear();
-    completed_ = {};
-    return false;
-  }
   Checkpoint now = checkpoint(state, network);
   for (auto then = checkpoints_.rbegin(); then != checkpoints_.rend(); ++then) {
     if (then->state != now.state || !now.network.repeats(then->network)) continue;
@@ -90,6 +81,12 @@ bool Repetition::look(RunState& state, NetworkModel& network) {
   now.first_completed = completed_.size();
   checkpoints_.push_back(std::move(now));
   return false;
+}
+
+void Repetition::give_up() {
+  has_given_up_ = true;
+  checkpoints_.clear();
+  completed_ = {};
 }
 
 void Repetition::forget_oldest() {
@@ -130,10 +127,10 @@ bool Repetition::moved_equally(const RankMark& then, const RankMark& now, const 
   return equal;
 }
 
-// How often the span comes again; also no further than where an instant, a count or an integral would leave its range by much.
+// How often the span comes again, within the range of time.
 std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const {
   const std::int64_t period = (now.network.at - then.network.at).picos();
-  std::int64_t n = (kLatestPs - now.network.at.picos()) / std::max<std::int64_t>(period, 1);
+  std::int64_t n = (Instant::never() - now.network.at).picos() / std::max<std::int64_t>(period, 1) - 1;
   // Ranks of a role share a log, which moves on as a whole: they must have gone equally far.
   std::vector<const RankMark*> firsts(2 * state.logs.size(), nullptr);
   for (std::size_t r = 0; r < now.ranks.size() && n > 0; ++r) {
@@ -166,7 +163,6 @@ void Repetition::repeat(RunState& state, const Checkpoint& then, const Checkpoin
   grow(t.events, then.totals.events, now.totals.events, n);
   grow(t.collectives, then.totals.collectives, now.totals.collectives, n);
   grow(t.messages, then.totals.messages, now.totals.messages, n);
-  grow(t.delivered_bytes, then.totals.delivered_bytes, now.totals.delivered_bytes, n);
   for (std::size_t i = then.first_completed; i < completed_.size(); ++i) {
     const CompletedOp& op = completed_[i];
     const auto s = static_cast<std::size_t>(op.stream);

@@ -26,6 +26,7 @@ class Repetition {
   // Tells of an operation that has completed, the `position`-th of its stream. Free until the first look.
   void record(std::uint32_t rank_class, Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
     if (checkpoints_.empty()) return;
+    if (completed_.size() == kMostCompleted) return give_up();
     completed_.push_back({rank_class, stream, position, bytes, tick});
   }
   // Compares the present, a settled instant, with earlier laps and moves the run on when a span repeats. True when it did: then every
@@ -36,6 +37,8 @@ class Repetition {
   [[nodiscard]] Duration skipped() const { return skipped_; }
 
  private:
+  static constexpr std::size_t kMostCompleted = std::size_t{1} << 20;
+
   struct RankMark {
     std::int64_t slot;
     ProgramCursor cursor;
@@ -64,6 +67,7 @@ class Repetition {
                    std::int64_t times) const;
   [[nodiscard]] static bool moved_equally(const RankMark& then, const RankMark& now, const RankMark& other_then,
                                           const RankMark& other_now);
+  void give_up();
   void forget_oldest();
 
   const Program& program_;

@@ -32,7 +32,6 @@ struct RunTotals {
   std::int64_t events = 0;        // completed operations and transfers
   std::int64_t collectives = 0;
   std::int64_t messages = 0;
-  std::int64_t delivered_bytes = 0;
 };
 
 struct RunState {

@@ -398,7 +398,6 @@ class Runtime {
     const ActivityClass& group = in_.job.activities()[activity];
     LOCKSTEP_CHECK(state_.activities[activity].is_moving, "a transfer of activity {} completes twice", activity);
     state_.activities[activity].is_moving = false;
-    state_.totals.delivered_bytes = checked_add(state_.totals.delivered_bytes, c.bytes);
     state_.totals.events += group.size;
     if (group.communicator != nullptr) {
       end_collective(activity);

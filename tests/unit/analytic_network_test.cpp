@@ -26,6 +26,18 @@ TEST(AnalyticNetwork, WhatWouldBeginBeyondTheRangeOfTimeNeverDoes) {
   EXPECT_NE(net.describe_pending().find("beyond the range of time"), std::string::npos) << net.describe_pending();
 }
 
+// One transfer that stands for a million: each runs as if alone (1000 ps at 1 byte/ps), the link has seen a million times as much. The load,
+// a million times the capacity of 2^16 x 10^12 units, is beyond 64 bits.
+TEST(AnalyticNetwork, ATransferMayStandForManyOnOneLink) {
+  AnalyticNetwork net(std::vector<Rate>{kBytePerPico});
+  const std::vector<LinkShare> all{{LinkId(0), 1'000'000}};
+  const std::vector<LinkShare> alone{{LinkId(0), 1}};
+  net.start(at(0), {.shares = all, .alone = alone, .bytes = 1000, .members = 1'000'000, .token = 1});
+  EXPECT_EQ(run(net).at(1), 1000);
+  EXPECT_EQ(net.usage(LinkId(0), at(1000)).bytes, 1'000'000'000);
+  EXPECT_DOUBLE_EQ(net.usage(LinkId(0), at(1000)).busy_s, 1e-9 * 1e6);
+}
+
 // Two flows on one link do not notice each other: 100 + 1000 ps and 3000 ps.
 TEST(AnalyticNetwork, HasNoContention) {
   AnalyticNetwork net(std::vector<Rate>{kBytePerPico});

@@ -113,6 +113,7 @@ TEST(Stragglers, FaultsAreNamed) {
             "[12, 99])\n");
   EXPECT_NE(message("{share: 1 %}").find("stragglers.slowdown"), std::string::npos);
   EXPECT_NE(message("{share: 1 %, slowdown: 0.05 %}").find("is finer than 0.1 %"), std::string::npos);
+  EXPECT_NE(message("{share: 0.00000000001 %, slowdown: 5 %}").find("is finer than a millionth"), std::string::npos);
   EXPECT_NE(message("{share: 110 %, slowdown: 5 %}").find("stragglers.share"), std::string::npos);
 }
 

@@ -148,16 +148,16 @@ void FoldedClos::append_path(const Ends& ends, std::int64_t index, std::int64_t 
   out.push_back({port_up(ends.from), weight});
   if (a != b) {
     const bool across = pod_of_leaf(a) != pod_of_leaf(b);
-    auto rest = static_cast<std::uint32_t>(index);
+    auto rest = static_cast<std::uint64_t>(index);
     const auto take = [&rest](std::uint32_t count) {
-      const std::uint32_t digit = rest % count;
+      const auto digit = static_cast<std::uint32_t>(rest % count);
       rest /= count;
       return digit;
     };
     const std::uint32_t core_cable = across ? take(core_cables_) : 0;
     const std::uint32_t leaf_cable = take(leaf_cables_);
     const std::uint32_t core = across ? take(cores_per_spine_) : 0;
-    const std::uint32_t spine = rest;
+    const auto spine = static_cast<std::uint32_t>(rest);
     out.push_back({leaf_up(a, spine, leaf_cable), weight});
     if (across) {
       out.push_back({spine_up(pod_of_leaf(a), spine, core, core_cable), weight});

@@ -63,7 +63,8 @@ std::int64_t activations(const TrainingPlan& plan, std::int64_t stage) {
 std::int64_t sharded_buffers(const TrainingPlan& plan, std::int64_t stage) {
   const std::int64_t layer = stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
   const std::int64_t root = stage_parameters(plan, stage) - layer * plan.stage_layers[static_cast<std::size_t>(stage)];
-  const std::int64_t gathered = (1 + plan.job.prefetch) * layer + root;
+  const std::int64_t ahead = std::min(plan.job.prefetch, plan.stage_layers[static_cast<std::size_t>(stage)] - 1);
+  const std::int64_t gathered = (1 + ahead) * layer + root;
   const std::int64_t leaving = 2 * layer + root;  // being produced, and being reduced
   return gathered * bytes_per_element(plan.job.precision) + leaving * bytes_per_element(plan.job.grad_dtype);
 }
