@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
+
 #include "tests/support/random_scenarios.h"
 #include "workloads/schedule/training_program.h"
 
@@ -99,6 +101,54 @@ TEST(Repetition, WhatATrainingProgramSaysIsTrue) {
   rc::detail::printResultMessage(result, message);
   ASSERT_TRUE(result.is<rc::detail::SuccessResult>()) << message.str();
   EXPECT_GT(claims, 1000);
+}
+
+// The number of a communicator or peer in the ports of a rank, -1 where it is not there.
+std::ptrdiff_t port_number(const std::vector<Port>& ports, const Pushed& p) {
+  const auto is_named = [&p](const Port& port) {
+    switch (p.op.kind) {
+      case OpKind::kCollective:
+        return port.kind == Port::Kind::kCommunicator && port.comm == p.op.comm;
+      case OpKind::kSend:
+        return port.kind == Port::Kind::kSend && port.stream == p.stream && port.peer == p.op.peer;
+      case OpKind::kRecv:
+        return port.kind == Port::Kind::kReceive && port.stream == p.stream && port.peer == p.op.peer;
+      default:
+        return false;
+    }
+  };
+  const auto it = std::find_if(ports.begin(), ports.end(), is_named);
+  return it == ports.end() ? -1 : it - ports.begin();
+}
+
+// Ranks of a role push the same operations, with communicators and peers at the same places in their ports. The runtime expands one
+// of them for all, also without symmetry, so nothing else would notice.
+RC_GTEST_PROP(Roles, RanksOfARoleDoTheSame, ()) {
+  std::int64_t ranks = 0;
+  const JobSpec job = test::draw_job(16, ranks);
+  const TrainingProgram program(test::plan_of(job, ranks), performance_of(test::cluster("dgx-h100", {"nodes=2"}).server->gpu));
+  std::map<std::uint32_t, std::pair<std::vector<Pushed>, std::vector<Port>>> firsts;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    Walk walk(program, Rank(r));
+    std::vector<Port> ports;
+    program.ports(Rank(r), ports);
+    for (const Pushed& p : walk.recorder.ops) {
+      const bool names = p.op.kind != OpKind::kCompute && p.op.kind != OpKind::kWait;
+      RC_ASSERT(!names || port_number(ports, p) >= 0);
+    }
+    const auto [it, is_new] = firsts.try_emplace(program.role(Rank(r)), walk.recorder.ops, ports);
+    if (is_new) continue;
+    const auto& [ops, first_ports] = it->second;
+    RC_ASSERT(ports.size() == first_ports.size());
+    RC_ASSERT(walk.recorder.ops.size() == ops.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const Pushed& a = ops[i];
+      const Pushed& b = walk.recorder.ops[i];
+      RC_ASSERT(a.stream == b.stream && a.op.kind == b.op.kind && a.op.collective == b.op.collective &&
+                a.op.kernel == b.op.kernel && a.op.bytes == b.op.bytes && a.op.wait_stream == b.op.wait_stream &&
+                a.op.wait_count == b.op.wait_count && port_number(first_ports, a) == port_number(ports, b));
+    }
+  }
 }
 
 }  // namespace
