@@ -17,10 +17,10 @@ struct Signature {
   std::uint64_t a = 0;
   std::uint64_t b = 0;
 
-  static Signature of(std::uint64_t x, std::uint64_t y) {
-    const std::uint64_t h = mix64(x) + y;
-    return {mix64(h ^ 0x5bd1e995a5a5a5a5ull), mix64(h * 0xd6e8feb86659fd93ull + x)};
-  }
+  static Signature of(std::uint64_t x) { return {mix64(x), mix64(x ^ 0xd6e8feb86659fd93ull)}; }
+  static Signature of(std::uint64_t x, std::uint64_t y) { return of(x).with(y); }
+  // Of a pair whose first half this is.
+  [[nodiscard]] Signature with(std::uint64_t y) const { return {mix64(a + y), mix64(b ^ y)}; }
   void add(const Signature& s) {
     a += s.a;
     b += s.b;
@@ -53,7 +53,7 @@ class Numbering {
     Signature signature;
     std::uint32_t number = Classes::kNone;
   };
-  [[nodiscard]] std::size_t home(const Signature& s) const { return s.a & (slots_.size() - 1); }
+  [[nodiscard]] std::size_t home(const Signature& s) const { return (s.a ^ (s.a >> 32)) & (slots_.size() - 1); }
   void grow() {
     std::vector<Slot> old(2 * slots_.size());
     old.swap(slots_);
@@ -81,11 +81,11 @@ struct Colours {
     Numbering numbers;
     for (std::size_t i = 0; i < colour.size(); ++i) {
       if (colour[i] == Classes::kNone) continue;
-      Signature s = Signature::of(colour[i], 7);
-      s.follow(signature[i]);
+      // Signatures are as good as random, so an odd multiple of the colour tells colours apart.
+      const Signature s{signature[i].a + colour[i] * 0x9E3779B97F4A7C15ull, signature[i].b + colour[i] * 0xC2B2AE3D27D4EB4Full};
+      signature[i] = {};
       colour[i] = numbers.number(s);
     }
-    std::fill(signature.begin(), signature.end(), Signature());
     const bool has_split = numbers.count() > count;
     count = numbers.count();
     return has_split;
@@ -226,11 +226,13 @@ class Refinement {
   }
 
   void read_links() {
-    const auto read = [this](std::size_t t) {
+    std::vector<Signature> of_colour;
+    for (std::uint32_t c = 0; c < links_.count; ++c) of_colour.push_back(Signature::of(c));
+    const auto read = [this, &of_colour](std::size_t t) {
       const RouteTable& table = job_.routes[t];
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
         Signature& mine = activities_.signature[table.first + i];
-        for (const RouteShare& s : table.rows[i]) mine.add(Signature::of(links_.colour[s.link.index()], labels_[t][s.label]));
+        for (const RouteShare& s : table.rows[i]) mine.add(of_colour[links_.colour[s.link.index()]].with(labels_[t][s.label]));
       }
     };
     // The two write to different activities.
@@ -244,9 +246,9 @@ class Refinement {
     for (std::size_t t = 0; t < job_.routes.size(); ++t) {
       const RouteTable& table = job_.routes[t];
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        const std::uint32_t colour = activities_.colour[table.first + i];
+        const Signature colour = Signature::of(activities_.colour[table.first + i]);
         for (const RouteShare& s : table.rows[i]) {
-          links_.signature[s.link.index()].add(Signature::of(colour, labels_[t][s.label]));
+          links_.signature[s.link.index()].add(colour.with(labels_[t][s.label]));
         }
       }
     }

@@ -25,6 +25,10 @@ class RouteWriter {
   void add(const Route& route, RouteForm form, std::int64_t factor = 1) {
     for (const LinkShare& s : route.shares) table_.rows.push({s.link, label_of(form, checked_mul(s.coefficient, factor))});
   }
+  // The same row again.
+  void repeat(std::size_t row) {
+    for (std::size_t i = 0; i < table_.rows[row].size(); ++i) table_.rows.push(RouteShare(table_.rows[row][i]));
+  }
   void end() { table_.rows.end_row(); }
 
  private:
@@ -68,9 +72,32 @@ class CommunicatorPlacer {
       job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
       comm.size = static_cast<std::uint32_t>(members_.size());
-      if (members_.size() > 1) add_rings(id, comm);
+      if (members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
     }
     writer_.end();
+  }
+
+  // Without hashes the rings of a group do not depend on which communicator it is: gathers and reductions of a data-parallel
+  // group run on the same. Only groups over several nodes are worth looking for.
+  bool repeat_rings(PlacedCommunicator& comm) {
+    if (router_.policy() == RoutingPolicy::kEcmp || members_.size() <= kFewMembers) return false;
+    std::uint64_t key = members_.size();
+    for (const Rank r : members_) key = mix64(key ^ r.value());
+    const std::uint32_t known = known_.find(key);
+    if (known == FlatIndex::kAbsent) {
+      known_.insert(key, static_cast<std::uint32_t>(job_.communicators.size() - 1));
+      return false;
+    }
+    const PlacedCommunicator& other = job_.communicators[known];
+    job_.program->members(CommId(known), other_members_);
+    const bool same_forms = ((comm.kinds & kChainKinds) != 0) == ((other.kinds & kChainKinds) != 0) &&
+                            ((comm.kinds & ~kChainKinds) != 0) == ((other.kinds & ~kChainKinds) != 0);
+    if (!same_forms || other_members_ != members_) return false;
+    const std::uint32_t kinds = comm.kinds;
+    comm = other;
+    comm.kinds = kinds;
+    writer_.repeat(known);
+    return true;
   }
 
   void add_rings(CommId id, PlacedCommunicator& comm) {
@@ -94,8 +121,11 @@ class CommunicatorPlacer {
   const Router& router_;
   PlacedJob& job_;
   RouteWriter writer_;
+  static constexpr std::size_t kFewMembers = 16;
   std::vector<Rank> members_;
+  std::vector<Rank> other_members_;
   std::vector<EndpointId> endpoints_;
+  FlatIndex known_;  // communicators by the hash of their members
 };
 
 // Ranks with their ports, and channels in the order of their senders.

@@ -78,6 +78,12 @@ struct PlacedJob {
   [[nodiscard]] std::size_t activity_count() const { return communicators.size() + channels.size(); }
   [[nodiscard]] bool is_channel(ActivityId a) const { return a.index() >= communicators.size(); }
   [[nodiscard]] const PlacedChannel& channel(ActivityId a) const { return channels[a.index() - communicators.size()]; }
+  // visit(link, label) for every share of the activity.
+  template <class Visit>
+  void for_each_share_of(ActivityId a, const Visit& visit) const {
+    const RouteTable& table = routes[is_channel(a) ? 1 : 0];
+    for (const RouteShare& s : table.rows[a.index() - table.first]) visit(s.link, table.labels[s.label]);
+  }
   // visit(activity, link, label) for every share, activity by activity.
   template <class Visit>
   void for_each_share(const Visit& visit) const {

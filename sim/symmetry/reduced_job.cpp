@@ -72,17 +72,21 @@ void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
   }
 }
 
+// Of the shares of the representative with one label in one class of links there are m; its whole class of size(A) has size(A) x m, and they lie
+// evenly on the size(L) links: m x size(A) / size(L) on each.
 void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
-  job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
-    const std::uint32_t c = p.activities.class_of[a];
-    const std::uint32_t l = p.links.class_of[link.index()];
-    ReducedShares& shares = activities_[c].routes[static_cast<std::size_t>(label.form)];
-    if (p.links.representative[l] == link.value()) shares.all.push_back({LinkId(l), label.coefficient});
-    if (p.activities.representative[c] == a) shares.alone.push_back({LinkId(l), label.coefficient});
-  });
-  for (ActivityClass& c : activities_) {
-    for (ReducedShares& shares : c.routes) {
+  for (std::size_t c = 0; c < activities_.size(); ++c) {
+    job.for_each_share_of(ActivityId(p.activities.representative[c]), [&](LinkId link, const RouteLabel& label) {
+      const LinkId link_class(p.links.class_of[link.index()]);
+      activities_[c].routes[static_cast<std::size_t>(label.form)].alone.push_back({link_class, label.coefficient});
+    });
+    for (ReducedShares& shares : activities_[c].routes) {
+      shares.all = shares.alone;
       gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });
+      for (LinkShare& s : shares.all) {
+        const Int128 sum = static_cast<Int128>(s.coefficient) * p.activities.size[c];
+        s.coefficient = narrow_int64(sum / p.links.size[s.link.index()]);
+      }
       gather(shares.alone, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
       if (shares.alone == shares.all) shares.alone = {};
     }

@@ -36,7 +36,7 @@ void add_nics(const Network& net, NodeGroup& group) {
 
 std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members) {
   std::vector<EndpointId> sorted(members.begin(), members.end());
-  std::sort(sorted.begin(), sorted.end());
+  if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
   LOCKSTEP_CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a communicator names a GPU twice");
   std::vector<NodeGroup> groups;
   for (const EndpointId e : sorted) {
