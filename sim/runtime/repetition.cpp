@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
-
 namespace lockstep {
 namespace {
 
@@ -186,11 +184,6 @@ void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMa
   rank.compute.work_left = work_left(rank.compute, at);
   rank.compute.updated = at + shift;
   rank.accounted = rank.accounted + shift;
-}
-
-std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
-  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position),
-                     static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(tick.picos())});
 }
 
 }  // namespace lockstep

@@ -101,6 +101,7 @@ void RoleLog::forget_before(std::int64_t slot, const std::int64_t* positions) {
     ++first_slot_;
   }
   for (std::size_t s = 0; s < kStreamCount; ++s) rings_[s].forget_before(positions[s]);
+  limit_ = std::max(kShort, 2 * cursors_.size());
 }
 
 void RoleLog::move_on(std::int64_t slots, const ProgramCursor& then, const ProgramCursor& now, std::int64_t times) {

@@ -6,6 +6,7 @@
 // Kept is what some rank may still read; forget_before() drops the rest. Cost: one expansion per role and slot, whatever the number of ranks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -43,7 +44,8 @@ class RoleLog final : private OpSink {
   [[nodiscard]] const ProgramCursor& cursor(std::int64_t slot) const {
     return cursors_[static_cast<std::size_t>(slot - first_slot_)];
   }
-  [[nodiscard]] std::size_t slot_count() const { return cursors_.size(); }
+  // Worth asking what its ranks still read.
+  [[nodiscard]] bool is_long() const { return cursors_.size() > limit_; }
   // Slots before `slot`, and operations before `positions` (by stream), are not read any more.
   void forget_before(std::int64_t slot, const std::int64_t* positions);
   // Everything kept stands for what comes `times` laps later; a lap takes `slots` slots and moves cursors from `then` to `now`.
@@ -80,6 +82,8 @@ class RoleLog final : private OpSink {
   std::deque<ProgramCursor> cursors_;  // of slots from first_slot_ on
   std::int64_t first_slot_ = 0;
   bool has_ended_ = false;
+  static constexpr std::size_t kShort = 256;
+  std::size_t limit_ = kShort;  // slots; twice what the last look left
 };
 
 // then + times x (now - then) added to every count of `cursor`.

@@ -7,6 +7,7 @@
 
 #include "sim/runtime/rank_state.h"
 #include "sim/runtime/role_log.h"
+#include "sim/symmetry/reduced_job.h"
 
 namespace lockstep {
 
@@ -42,6 +43,11 @@ struct RunState {
   std::vector<ActivityState> activities;  // by activity class
   RunTotals totals;
 };
+
+// One log for each role, in the order of their first ranks.
+void open_logs(RunState& state, const Program& program, const ReducedJob& job);
+// Drops from a log what every rank of its role has done. O(ranks).
+void shorten(RunState& state, std::uint32_t log);
 
 // What a completed operation adds to the fingerprint.
 [[nodiscard]] std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick);

@@ -2,7 +2,6 @@
 #include "sim/runtime/runtime.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -25,9 +24,6 @@ struct ReadyStream {
   Stream stream;
 };
 
-// Slots of a log that are not worth looking for readers.
-constexpr std::size_t kShortLog = 256;
-
 class Runtime {
  public:
   explicit Runtime(const RuntimeInput& input)
@@ -38,7 +34,7 @@ class Runtime {
     LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
                    input.job.total_ranks(), input.program.world_size());
     state_.ranks.resize(input.job.ranks().size());
-    open_logs();
+    open_logs(state_, input.program, input.job);
     state_.activities.resize(input.job.activities().size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
@@ -151,7 +147,7 @@ class Runtime {
     RankState& rank = ranks()[r];
     if (rank.has_ended) return false;
     RoleLog& log = state_.logs[rank.log];
-    if (log.slot_count() > log_limits_[rank.log]) shorten(rank.log);
+    if (log.is_long()) shorten(state_, rank.log);
     if (!log.reach(rank.slot + 1)) {
       rank.has_ended = true;
       rank.account(state_.now);
@@ -168,32 +164,6 @@ class Runtime {
     }
     note_lap(r, cursor);
     return true;
-  }
-
-  // One log for each role, in the order of their first ranks.
-  void open_logs() {
-    std::unordered_map<std::uint32_t, std::uint32_t> known;  // never iterated
-    for (std::uint32_t r = 0; r < ranks().size(); ++r) {
-      const Rank representative = rank_class(r).representative;
-      const auto [it, is_new] = known.try_emplace(in_.program.role(representative), static_cast<std::uint32_t>(known.size()));
-      if (is_new) state_.logs.emplace_back(in_.program, representative);
-      ranks()[r].log = it->second;
-    }
-    log_limits_.assign(state_.logs.size(), kShortLog);
-  }
-
-  // Drops what every rank of the role has done.
-  void shorten(std::uint32_t log) {
-    std::int64_t slot = std::numeric_limits<std::int64_t>::max();
-    std::array<std::int64_t, kStreamCount> positions;
-    positions.fill(slot);
-    for (const RankState& rank : ranks()) {
-      if (rank.log != log) continue;
-      slot = std::min(slot, rank.slot);
-      for (std::size_t s = 0; s < kStreamCount; ++s) positions[s] = std::min(positions[s], rank.streams[s].completed);
-    }
-    state_.logs[log].forget_before(slot, positions.data());
-    log_limits_[log] = std::max(kShortLog, 2 * state_.logs[log].slot_count());
   }
 
   [[nodiscard]] const RoleOp& front(std::uint32_t r, Stream s) {
@@ -303,10 +273,7 @@ class Runtime {
       state.bytes = op.amount;
       state.stream = s;
     } else if (state.collective != op.collective || state.bytes != op.amount || state.stream != s) {
-      throw SimulationError(
-          fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
-                      rank_class(r).representative.value(), to_text(op.collective), op.amount, comm_name(r, op),
-                      to_text(state.collective), state.bytes));
+      throw_mismatch(in_.program, rank_class(r).representative, op, state);
     }
     state.arrived += port.participants;
     const PlacedCommunicator& comm = *group.communicator;
@@ -317,8 +284,8 @@ class Runtime {
       complete(r, s);
       return;
     }
-    LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "communicator {} was not said to run {}",
-                   comm_name(r, op), to_text(op.collective));
+    LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "rank {}: port {} was not said to run {}",
+                   rank_class(r).representative.value(), op.target, to_text(op.collective));
     const LoweredCollective c = lower_ring(comm.shape, in_.tunings[comm.tuning], op.collective, op.amount,
                                            is_chain(op.collective) ? comm.open_rate : comm.closed_rate);
     for (const std::uint32_t m : group.members) add_in_flight(m, s, +1, true);
@@ -328,12 +295,6 @@ class Runtime {
                     .latency = c.latency,
                     .rate_cap = c.rate_cap,
                     .members = checked_mul(c.members, group.size)});
-  }
-
-  [[nodiscard]] std::uint32_t comm_name(std::uint32_t r, const RoleOp& op) const {
-    std::vector<Port> ports;
-    in_.program.ports(rank_class(r).representative, ports);
-    return ports[op.target].comm.value();
   }
 
   void end_collective(std::uint32_t activity) {
@@ -430,7 +391,6 @@ class Runtime {
   std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
-  std::vector<std::size_t> log_limits_;  // slots that a log may hold before it is shortened
   std::int64_t lap_ = 0;
   bool is_new_lap_ = false;
 };

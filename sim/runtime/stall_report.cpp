@@ -36,6 +36,14 @@ std::string name_of(const RankClass& c) {
 
 }  // namespace
 
+void throw_mismatch(const Program& program, Rank rank, const RoleOp& op, const ActivityState& assembled) {
+  std::vector<Port> ports;
+  program.ports(rank, ports);
+  throw SimulationError(fmt::format("rank {} calls {} of {} bytes on communicator {} where another member calls {} of {} bytes",
+                                    rank.value(), to_text(op.collective), op.amount, ports[op.target].comm.value(),
+                                    to_text(assembled.collective), assembled.bytes));
+}
+
 void throw_if_stalled(const Program& program, const ReducedJob& job, const RunState& state, std::int64_t transfers_in_flight,
                       const std::string& pending) {
   constexpr int kShown = 8;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/runtime/run_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "base/hash.h"
+
+namespace lockstep {
+
+void open_logs(RunState& state, const Program& program, const ReducedJob& job) {
+  std::unordered_map<std::uint32_t, std::uint32_t> known;  // never iterated
+  for (std::size_t r = 0; r < state.ranks.size(); ++r) {
+    const Rank representative = job.ranks()[r].representative;
+    const auto [it, is_new] = known.try_emplace(program.role(representative), static_cast<std::uint32_t>(known.size()));
+    if (is_new) state.logs.emplace_back(program, representative);
+    state.ranks[r].log = it->second;
+  }
+}
+
+void shorten(RunState& state, std::uint32_t log) {
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+  std::int64_t slot = kFar;
+  std::array<std::int64_t, kStreamCount> positions;
+  positions.fill(kFar);
+  for (const RankState& rank : state.ranks) {
+    if (rank.log != log) continue;
+    slot = std::min(slot, rank.slot);
+    for (std::size_t s = 0; s < kStreamCount; ++s) positions[s] = std::min(positions[s], rank.streams[s].completed);
+  }
+  state.logs[log].forget_before(slot, positions.data());
+}
+
+std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
+  return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position),
+                     static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(tick.picos())});
+}
+
+}  // namespace lockstep
