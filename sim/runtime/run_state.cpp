@@ -32,6 +32,19 @@ void shorten(RunState& state, std::uint32_t log) {
   state.logs[log].forget_before(slot, positions.data());
 }
 
+std::array<double, kTimeClassCount> mean_breakdown_s(RunState& state, const ReducedJob& job) {
+  std::array<Int128, kTimeClassCount> sum = {};
+  for (std::size_t r = 0; r < state.ranks.size(); ++r) {
+    state.ranks[r].account(state.end);
+    for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{state.ranks[r].spent_ps[c]} * job.ranks()[r].size;
+  }
+  std::array<double, kTimeClassCount> mean = {};
+  for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+    mean[c] = static_cast<double>(sum[c]) / static_cast<double>(job.total_ranks()) / 1e12;
+  }
+  return mean;
+}
+
 std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {
   return hash_words({static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(position),
                      static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(tick.picos())});

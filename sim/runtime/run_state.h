@@ -49,6 +49,9 @@ void open_logs(RunState& state, const Program& program, const ReducedJob& job);
 // Drops from a log what every rank of its role has done. O(ranks).
 void shorten(RunState& state, std::uint32_t log);
 
+// At the end of the run: mean over ranks of the time spent in each class.
+[[nodiscard]] std::array<double, kTimeClassCount> mean_breakdown_s(RunState& state, const ReducedJob& job);
+
 // What a completed operation adds to the fingerprint.
 [[nodiscard]] std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick);
 

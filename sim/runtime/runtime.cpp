@@ -370,16 +370,10 @@ class Runtime {
   [[nodiscard]] RuntimeResult finish() {
     throw_if_stalled(in_.program, in_.job, state_, in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
     in_.network.finish(state_.now);
-    RuntimeResult result{.step_time = state_.end - Instant(), .totals = state_.totals, .skipped = repetition_.skipped()};
-    std::array<Int128, kTimeClassCount> sum = {};
-    for (std::uint32_t r = 0; r < ranks().size(); ++r) {
-      ranks()[r].account(state_.end);
-      for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{ranks()[r].spent_ps[c]} * rank_class(r).size;
-    }
-    for (std::size_t c = 0; c < kTimeClassCount; ++c) {
-      result.breakdown_s[c] = static_cast<double>(sum[c]) / static_cast<double>(in_.job.total_ranks()) / 1e12;
-    }
-    return result;
+    return {.step_time = state_.end - Instant(),
+            .breakdown_s = mean_breakdown_s(state_, in_.job),
+            .totals = state_.totals,
+            .skipped = repetition_.skipped()};
   }
 
   RuntimeInput in_;
