@@ -8,7 +8,8 @@
 // The n-th send from rank a to rank b meets the n-th receive of b from a on the opposite stream (kPpSendNext and kPpRecvPrev,
 // kPpSendPrev and kPpRecvNext). A send is buffered: it starts when it is posted, and the receive completes when it has arrived.
 //
-// Symmetry: role() and ports() say which ranks do the same, without running anything (sim/symmetry).
+// Roles: role() and ports() say which ranks push the same operations. Whoever runs a program expands one rank of a role for all
+// (sim/runtime/role_log.h), and finds equals among them without running anything (sim/symmetry).
 //
 // Expansion: expand() is called when the compute stream of the rank has run dry. A slot must therefore hold every operation that
 // can start before the next slot's compute does, and an operation that must not start yet must wait for the stream it depends on.

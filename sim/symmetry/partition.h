@@ -13,8 +13,8 @@
 // stands for all: same ticks, same integers. Whatever makes ranks differ (a path chosen by a hash, a slow GPU, an odd
 // placement) is in a colour and makes classes finer, never wrong.
 //
-// Signatures are sums of 128-bit hashes: order-free, and equal for different multisets with a probability of about 1e-25 for ten million elements.
-// Cost: O(ports + shares) a round; a job on a regular fabric needs about ten rounds.
+// Signatures are sums of 128-bit hashes: order-free, and equal for different multisets with a probability of about 1e-25 for ten million
+// elements. Cost: O(ports + shares) a round; a job on a regular fabric needs two rounds over its shares.
 #pragma once
 
 #include <cstdint>
