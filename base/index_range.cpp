@@ -43,8 +43,10 @@ Parsed<IndexRange> Codec<IndexRange>::parse(std::string_view text) {
     if (!step) return failure(step.error);
     range.step = *step.value;
   }
-  if (range.first < 0 || range.last > kHighestIndex || range.step < 1 || range.step > kHighestIndex) {
-    return failure("'" + std::string(text) + "' is out of range");
+  if (range.first < 0) return failure("'" + std::string(text) + "' counts from below 0");
+  if (range.step < 1) return failure("'" + std::string(text) + "' has a step below 1");
+  if (range.last > kHighestIndex || range.step > kHighestIndex) {
+    return failure("'" + std::string(text) + "' goes beyond " + std::to_string(kHighestIndex));
   }
   if (range.last < range.first) return failure("'" + std::string(text) + "' runs backwards");
   return {range, {}, {}};

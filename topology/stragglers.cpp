@@ -25,7 +25,7 @@ const FieldTable<StragglerSpec>& straggler_fields() {
     t.field("gpus", &StragglerSpec::gpus).doc("slow GPUs by number, whatever is drawn, like [12, 96-99]");
     t.field("slowdown", &StragglerSpec::slowdown)
         .required()
-        .range({0}, {100})
+        .range({0}, {3})
         .doc("how much longer kernels take on a slow GPU; steps of 0.1 %");
     t.validate([](const StragglerSpec& s, Section& at) {
       if (s.share.value == 0 && s.gpus.empty()) {

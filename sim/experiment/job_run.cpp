@@ -162,6 +162,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.seed = options.seed;
   r.gpus = program.world_size();
   r.stages = plan.pp();
+  r.has_stragglers = cluster.stragglers.has_value();
   r.slow_gpus = std::count_if(slow_gpus.begin(), slow_gpus.end(), [](std::int64_t s) { return s > 0; });
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;

@@ -40,7 +40,7 @@ Json object(const RunResult& r) {
   j["peak_tflops"] = r.peak_tflops;
   j["flop_convention"] = r.flop_convention;
   j["gpus"] = r.gpus;
-  if (r.slow_gpus > 0) j["slow_gpus"] = r.slow_gpus;
+  if (r.has_stragglers) j["slow_gpus"] = r.slow_gpus;
   if (r.memory) {
     j["memory_bytes_per_gpu"] = memory_json(*r.memory);
     j["fits"] = r.fits();

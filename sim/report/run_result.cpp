@@ -50,11 +50,19 @@ std::string bottleneck_sentence(const RunResult& r) {
       worst = &c;
     }
   }
+  // A collective waits for its last member. On links that are mostly idle it is the member, not the link, that is slow.
+  constexpr double kIdleLink = 0.3;
+  const bool links_are_idle = r.links.empty() || r.links.front().utilization < kIdleLink;
+  if (r.slow_gpus > 0 && r.stages == 1 && worst->time_class != TimeClass::kBubble && links_are_idle) worst = &kSlowGpus;
+  const bool is_communication = worst->time_class != TimeClass::kBubble;
   if (worst->time_class == TimeClass::kBubble) {
     if (r.stages == 1) worst = r.slow_gpus > 0 ? &kSlowGpus : &kUnevenLoad;
     if (r.stages > 1 && r.slow_gpus > 0) worst = &kSlowPipeline;
   }
-  const double share = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(worst->time_class)] / r.step_time_s : 0;
+  const double waited = worst == &kSlowGpus
+                            ? r.exposed_communication_s() + r.breakdown_s[static_cast<std::size_t>(TimeClass::kBubble)]
+                            : r.breakdown_s[static_cast<std::size_t>(worst->time_class)];
+  const double share = r.step_time_s > 0 ? waited / r.step_time_s : 0;
   const double compute = r.step_time_s > 0 ? r.breakdown_s[static_cast<std::size_t>(TimeClass::kCompute)] / r.step_time_s : 0;
   // Below a twentieth of the step no single cause is worth a change of the cluster.
   if (share < 0.05) {
@@ -64,7 +72,7 @@ std::string bottleneck_sentence(const RunResult& r) {
   std::string text =
       fmt::format("{}: GPUs wait for {} {:.0f} % of the step", worst->what,
                   worst == &kUnevenLoad || worst == &kSlowGpus || worst == &kSlowPipeline ? "them" : "it", 100 * share);
-  if (worst->time_class != TimeClass::kBubble && !r.links.empty()) {
+  if (is_communication && !r.links.empty()) {
     const LinkReport& link = r.links.front();
     text += fmt::format(", the busiest link is {} ({}, {:.0f} % used)", link.name, link.tier, 100 * link.utilization);
   }
@@ -76,13 +84,18 @@ std::string symmetry_sentence(const RunResult& r) {
   const SymmetryReport& s = r.symmetry;
   if (!s.is_used) return fmt::format("not used, each of {} ranks was simulated", r.gpus);
   if (r.gpus == 1) return "there is one rank";
-  std::string text = s.rank_classes == 1
-                         ? fmt::format("one rank stands for {} equals", r.gpus)
-                         : fmt::format("{} classes of equals stand for {} ranks; {} the plan's stages", s.rank_classes, r.gpus,
-                                       s.rank_classes_by_plan == 1 ? "1 is" : fmt::format("{} are", s.rank_classes_by_plan));
+  const std::string stages = s.rank_classes_by_plan == 1 ? "1 is" : fmt::format("{} are", s.rank_classes_by_plan);
+  std::string text;
+  if (s.rank_classes == r.gpus) {
+    text = fmt::format("no two of {} ranks are equal; {} the plan's stages", r.gpus, stages);
+  } else if (s.rank_classes == 1) {
+    text = fmt::format("one rank stands for {} equals", r.gpus);
+  } else {
+    text = fmt::format("{} classes of equals stand for {} ranks; {} the plan's stages", s.rank_classes, r.gpus, stages);
+  }
   const std::int64_t by_slow_gpus = s.rank_classes_with_slowdowns - s.rank_classes_by_plan;
   const std::int64_t by_network = s.rank_classes - s.rank_classes_with_slowdowns;
-  if (by_slow_gpus > 0) text += fmt::format(", {} more come from slow GPUs", by_slow_gpus);
+  if (by_slow_gpus > 0) text += fmt::format(", {} more from slow GPUs", by_slow_gpus);
   if (by_network > 0) text += fmt::format(", {} more from placement and the paths through the fabric", by_network);
   if (s.repeated_s > 0) text += fmt::format("; {:.3f} s of the step repeat what came before", s.repeated_s);
   return text;

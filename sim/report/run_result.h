@@ -65,8 +65,9 @@ struct RunResult {
   std::string network;  // analytic | flow | packet
   std::uint64_t seed = 0;
   std::int64_t gpus = 0;
-  std::int64_t stages = 1;     // of the pipeline
-  std::int64_t slow_gpus = 0;  // stragglers
+  std::int64_t stages = 1;      // of the pipeline
+  std::int64_t slow_gpus = 0;   // stragglers
+  bool has_stragglers = false;  // the cluster asks for some, whether or not any was drawn
 
   double step_time_s = 0;
   double ideal_step_time_s = 0;  // infinite bandwidth, zero latency

@@ -37,9 +37,13 @@ std::string throughput(const RunResult& r) {
     out += line("Model TFLOP/s per GPU", fmt::format("{:.0f} of {:.0f}   (MFU {:.1f} %, HFU {:.1f} %)", *r.tflops_per_gpu,
                                                      r.peak_tflops, 100 * r.mfu.value_or(0), 100 * r.hfu.value_or(0)));
   }
-  if (r.slow_gpus > 0) out += line("Slow GPUs", fmt::format("{} of {}", r.slow_gpus, r.gpus));
+  if (r.has_stragglers) {
+    out += line("Slow GPUs",
+                fmt::format("{} of {}{}", r.slow_gpus, r.gpus, r.slow_gpus == 0 ? "   (none drawn; another --seed may)" : ""));
+  }
   const double effective = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0;
-  out += line("Effective GPUs", fmt::format("{:.1f} of {}   (an ideal network would deliver all of them)", effective, r.gpus));
+  out += line("Effective GPUs", fmt::format("{:.1f} of {}   (an ideal network would deliver all of them{})", effective, r.gpus,
+                                            r.slow_gpus > 0 ? "; slow GPUs stay slow" : ""));
   return out;
 }
 

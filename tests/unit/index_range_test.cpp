@@ -44,9 +44,9 @@ TEST(IndexRange, PrintsWhatItReads) {
 TEST(IndexRange, FaultsAreNamed) {
   const auto error = [](std::string_view text) { return Codec<IndexRange>::parse(text).error; };
   EXPECT_EQ(error("7-0"), "'7-0' runs backwards");
-  EXPECT_EQ(error("0-7:0"), "'0-7:0' is out of range");
-  EXPECT_EQ(error("-1"), "'-1' is out of range");
-  EXPECT_EQ(error("0-2147483649"), "'0-2147483649' is out of range");
+  EXPECT_EQ(error("0-7:0"), "'0-7:0' has a step below 1");
+  EXPECT_EQ(error("-1"), "'-1' counts from below 0");
+  EXPECT_EQ(error("0-2147483649"), "'0-2147483649' goes beyond 2147483648");
   for (const char* text : {"", "-", "1-", "1-2:", "a", "1-b", "1:2", "1-2-3", "1-2:3:4", "010-12"}) {
     EXPECT_FALSE(Codec<IndexRange>::parse(text)) << text;
   }

@@ -65,6 +65,19 @@ TEST(Ring, RunsOverAllNicsOfANode) {
   EXPECT_EQ(load(net, shape.closed)[LinkTier::kHost], 2 * 2 * 8 * shape.weight);
 }
 
+// 8 nodes, four to a leaf, one GPU each, visited in the order of their ranks. In order only the hops 3 > 4 and 7 > 0 cross the spines; in turns between the
+// leaves all 8 do. A crossing takes a link up and a link down.
+TEST(Ring, VisitsNodesInTheOrderOfTheirFirstRanks) {
+  const Network net = dgx(8, 8);
+  const Router router(net, RoutingPolicy::kStatic, 0);
+  std::vector<EndpointId> in_turns;
+  for (const std::uint32_t node : {0u, 4u, 1u, 5u, 2u, 6u, 3u, 7u}) in_turns.push_back(EndpointId(8 * node));
+  const RingShape in_order = shape_ring(router, first(8, 8), 0);
+  const RingShape crossing = shape_ring(router, in_turns, 0);
+  EXPECT_EQ(load(net, in_order.closed)[LinkTier::kLeafSpine], 2 * 2 * in_order.weight);
+  EXPECT_EQ(load(net, crossing.closed)[LinkTier::kLeafSpine], 2 * 8 * crossing.weight);
+}
+
 // One NIC per node carries every channel there is: one.
 TEST(Ring, HasOneChannelPerNicOfItsMembers) {
   const Network one_nic = dgx(2, 1);

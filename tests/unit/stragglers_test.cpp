@@ -114,6 +114,7 @@ TEST(Stragglers, FaultsAreNamed) {
   EXPECT_NE(message("{share: 1 %}").find("stragglers.slowdown"), std::string::npos);
   EXPECT_NE(message("{share: 1 %, slowdown: 0.05 %}").find("is finer than 0.1 %"), std::string::npos);
   EXPECT_NE(message("{share: 0.00000000001 %, slowdown: 5 %}").find("is finer than a millionth"), std::string::npos);
+  EXPECT_NE(message("{share: 1 %, slowdown: 10}").find("stragglers.slowdown"), std::string::npos);  // 1000 %: a forgotten %
   EXPECT_NE(message("{share: 110 %, slowdown: 5 %}").find("stragglers.share"), std::string::npos);
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 // The members of one node in ring order, and the NICs that belong to them.
 struct NodeGroup {
+  std::size_t first_rank = 0;  // position in the communicator of the member that comes first
   std::vector<EndpointId> members;
   std::vector<int> nics;           // indices within the node; empty for bare hosts
   std::vector<std::size_t> entry;  // entry[i]: position in members of the GPU next to nics[i]
@@ -34,14 +35,29 @@ void add_nics(const Network& net, NodeGroup& group) {
   }
 }
 
+// Nodes in the order of their first ranks, the GPUs of a node in its own.
 std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members) {
-  std::vector<EndpointId> sorted(members.begin(), members.end());
-  if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
-  LOCKSTEP_CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a communicator names a GPU twice");
+  struct Member {
+    EndpointId gpu;
+    std::size_t rank = 0;
+  };
+  std::vector<Member> sorted;
+  sorted.reserve(members.size());
+  for (const EndpointId e : members) sorted.push_back({e, sorted.size()});
+  const auto by_gpu = [](const Member& a, const Member& b) { return a.gpu < b.gpu; };
+  const bool is_in_order = std::is_sorted(sorted.begin(), sorted.end(), by_gpu);
+  if (!is_in_order) std::sort(sorted.begin(), sorted.end(), by_gpu);
   std::vector<NodeGroup> groups;
-  for (const EndpointId e : sorted) {
-    if (groups.empty() || net.node_of(groups.back().members.front()) != net.node_of(e)) groups.emplace_back();
-    groups.back().members.push_back(e);
+  for (const Member& m : sorted) {
+    LOCKSTEP_CHECK(groups.empty() || groups.back().members.back() != m.gpu, "a communicator names GPU {} twice", m.gpu.value());
+    if (groups.empty() || net.node_of(groups.back().members.front()) != net.node_of(m.gpu)) {
+      groups.push_back({.first_rank = m.rank});
+    }
+    groups.back().members.push_back(m.gpu);
+    groups.back().first_rank = std::min(groups.back().first_rank, m.rank);
+  }
+  if (!is_in_order) {
+    std::sort(groups.begin(), groups.end(), [](const NodeGroup& a, const NodeGroup& b) { return a.first_rank < b.first_rank; });
   }
   if (net.nics_per_node() > 0) {
     for (NodeGroup& g : groups) add_nics(net, g);

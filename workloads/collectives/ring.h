@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring collectives as coupled flows. The members of a communicator are ordered node by node; C rings (channels) run over the C NICs
+// Ring collectives as coupled flows. The members of a communicator are ordered node by node, nodes by their first rank; C rings (channels) run over the C NICs
 // that belong to the members of a node, each entering a node at a GPU next to its NIC and leaving through the same NIC. All
 // edges of all channels carry equal bytes and move at the pace of the slowest: one flow entity.
 //
