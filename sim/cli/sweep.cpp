@@ -72,6 +72,13 @@ int print_list(const VerbContext& context, const Sweep& sweep, const std::vector
   return kOk;
 }
 
+void print_warnings_of_points(const VerbContext& context, const PointStatuses& statuses) {
+  constexpr std::size_t kMost = 20;
+  const std::vector<std::string> all = all_warnings(statuses);
+  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i) context.err << "warning: " << all[i] << "\n";
+  if (all.size() > kMost) context.err << fmt::format("warning: {} more of this kind\n", all.size() - kMost);
+}
+
 int print_dry_run(const VerbContext& context, const Sweep& sweep, const std::vector<std::size_t>& points,
                   const SweepRunOptions& options) {
   const std::string folder = folder_of(context, sweep);
@@ -94,6 +101,7 @@ int print_dry_run(const VerbContext& context, const Sweep& sweep, const std::vec
     context.out << csv_row(row);
   }
   context.out.flush();
+  print_warnings_of_points(context, statuses);
   context.err << fmt::format("{} of {} points: {} would run, {} are stored, {} are invalid\n", points.size(), sweep.size(),
                              points.size() - stored - invalid, stored, invalid);
   return kOk;
@@ -127,6 +135,7 @@ int run_sweep(const VerbContext& context) {
   const SweepCounts counts = write_sweep_files(
       sweep, statuses, store, {.folder = folder, .version = LOCKSTEP_VERSION, .has_measured = arguments.has("measured")});
   line.clear();
+  print_warnings_of_points(context, statuses);
   std::string text = fmt::format("{} points: {} ok, {} failed", counts.points, counts.good, counts.failed);
   if (counts.missing() > 0) text += fmt::format(", {} missing", counts.missing());
   if (progress.found > 0) text += fmt::format(" ({} were there before)", progress.found);

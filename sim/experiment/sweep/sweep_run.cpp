@@ -80,7 +80,14 @@ class ClusterCache {
 struct Resolved {
   std::optional<PointRun> run;  // or
   std::string error;
+  std::vector<std::string> warnings;
 };
+
+std::string without_position(const Diagnostic& d) {
+  std::string text = d.path.empty() ? d.message : fmt::format("{}: {}", d.path, d.message);
+  if (!d.hint.empty()) text += fmt::format(" ({})", d.hint);
+  return text;
+}
 
 Resolved resolve(const Sweep& sweep, std::size_t point, const ConfigLibrary& library) {
   Diagnostics d;
@@ -91,6 +98,9 @@ Resolved resolve(const Sweep& sweep, std::size_t point, const ConfigLibrary& lib
     if (!resolved.run) resolved.error = one_line(d);
   } catch (const UserError& e) {
     resolved.error = one_line(e.diagnostics());
+  }
+  for (const Diagnostic& item : d.items()) {
+    if (item.severity == Severity::kWarning) resolved.warnings.push_back(without_position(item));
   }
   return resolved;
 }
@@ -140,11 +150,11 @@ class PointRunner {
   bool try_run(std::size_t point) {
     Resolved resolved = resolve(sweep_, point, options_.library);
     if (!resolved.run) {
-      statuses_[point] = {PointState::kInvalid, {}, std::move(resolved.error)};
+      statuses_[point] = {PointState::kInvalid, {}, std::move(resolved.error), std::move(resolved.warnings)};
       return finish(true, false);
     }
     const PointKey key = point_key(*resolved.run, options_.version);
-    statuses_[point] = {PointState::kStored, key, {}};  // when this returns
+    statuses_[point] = {PointState::kStored, key, {}, std::move(resolved.warnings)};  // when this returns
     if (const std::optional<StoredPoint> stored = store_.find(key)) return finish(!stored->is_good, true);
     if (!locks_.try_lock(key)) return false;
     std::optional<StoredPoint> point_result = store_.find(key);  // finished between the look and the lock
@@ -193,12 +203,34 @@ std::string one_line(const Diagnostics& d) {
   std::string text;
   for (const Diagnostic& item : d.in_reading_order()) {
     if (item.severity != Severity::kError) continue;
-    if (!text.empty()) text += "; ";
-    if (!item.path.empty()) text += item.path + ": ";
-    text += item.message;
-    if (!item.hint.empty()) text += fmt::format(" ({})", item.hint);
+    text += (text.empty() ? "" : "; ") + without_position(item);
   }
   return text;
+}
+
+std::vector<std::string> all_warnings(const PointStatuses& statuses) {
+  struct About {
+    std::string warning;
+    std::size_t first;
+    std::size_t points = 1;
+  };
+  std::vector<About> all;
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    for (const std::string& w : statuses[i].warnings) {
+      const auto known = std::find_if(all.begin(), all.end(), [&](const About& a) { return a.warning == w; });
+      if (known == all.end()) {
+        all.push_back({w, i});
+      } else {
+        ++known->points;
+      }
+    }
+  }
+  std::vector<std::string> out;
+  for (const About& a : all) {
+    const std::string more = a.points > 1 ? fmt::format(" and {} more", a.points - 1) : "";
+    out.push_back(fmt::format("point {}{}: {}", a.first, more, a.warning));
+  }
+  return out;
 }
 
 SweepProgress run_points(const Sweep& sweep, const std::vector<std::size_t>& points, PointStore& store,
@@ -212,10 +244,11 @@ void complete_statuses(const Sweep& sweep, const PointStore* store, const SweepR
     if (status.state != PointState::kUnknown) return;
     Resolved resolved = resolve(sweep, i, options.library);
     if (!resolved.run) {
-      status = {PointState::kInvalid, {}, std::move(resolved.error)};
+      status = {PointState::kInvalid, {}, std::move(resolved.error), std::move(resolved.warnings)};
       return;
     }
     status.key = point_key(*resolved.run, options.version);
+    status.warnings = std::move(resolved.warnings);
     status.state = store != nullptr && store->has(status.key) ? PointState::kStored : PointState::kMissing;
   });
 }

@@ -29,12 +29,18 @@ struct PointStatus {
   PointState state = PointState::kUnknown;
   PointKey key;       // of kMissing and kStored
   std::string error;  // of kInvalid, in one line
+  std::vector<std::string> warnings = {};
 };
+
+// By point.
+using PointStatuses = std::vector<PointStatus>;
 
 // Hash of all that the result depends on: the resolved configuration, network model, seed, and version of the program.
 [[nodiscard]] PointKey point_key(const PointRun& run, std::string_view version);
 // Errors in one line, without positions.
 [[nodiscard]] std::string one_line(const Diagnostics& d);
+// Every warning once, with the points it is about.
+[[nodiscard]] std::vector<std::string> all_warnings(const PointStatuses& statuses);
 
 struct SweepProgress {
   std::size_t points = 0;  // to do in all
@@ -49,9 +55,6 @@ struct SweepRunOptions {
   std::size_t threads = 1;
   std::function<void(const SweepProgress&)> on_progress = {};  // one call at a time
 };
-
-// By point.
-using PointStatuses = std::vector<PointStatus>;
 
 // Runs those of `points` that are missing in the store of `folder`, and notes their status. PRE: statuses.size() is the sweep's.
 // Throws StorageError.
