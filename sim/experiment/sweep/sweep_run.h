@@ -5,7 +5,7 @@
 //
 // A simulation has no state outside itself, so results do not depend on the number of threads or on the order. Points on equal clusters
 // with equal seeds share one PreparedCluster.
-// Memory: what `threads` simulations need, and 56 bytes a point besides errors.
+// Memory: what `threads` simulations need, and 80 bytes a point besides errors.
 #pragma once
 
 #include <cstddef>
