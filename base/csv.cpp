@@ -114,4 +114,20 @@ bool CsvReader::read_record() {
   return true;
 }
 
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string csv_row(const std::vector<std::string>& fields) {
+  std::string row;
+  for (const std::string& f : fields) row += (&f == &fields.front() ? "" : ",") + csv_quoted(f);
+  return row + "\n";
+}
+
 }  // namespace lockstep

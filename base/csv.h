@@ -61,4 +61,9 @@ class CsvReader {
   int row_line_ = 0;
 };
 
+// A field as a row needs it: in quotes where it has a comma, a quote or a line break.
+[[nodiscard]] std::string csv_quoted(std::string_view text);
+// Fields joined to a row with its line end.
+[[nodiscard]] std::string csv_row(const std::vector<std::string>& fields);
+
 }  // namespace lockstep

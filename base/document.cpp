@@ -72,6 +72,7 @@ Node Node::overrides() const {
 }
 
 Document::Document(std::unique_ptr<DocumentTree> tree) : tree_(std::move(tree)) {}
+Document Document::clone() const { return Document(std::make_unique<DocumentTree>(*tree_)); }
 Document::Document(Document&&) noexcept = default;
 Document& Document::operator=(Document&&) noexcept = default;
 Document::~Document() = default;

@@ -56,6 +56,7 @@ class Node {
   [[nodiscard]] Node overrides() const;
 
  private:
+  friend class Document;
   const DocumentTree* tree_ = nullptr;
   std::uint32_t index_ = 0;
 };
@@ -71,6 +72,7 @@ class Document {
   // An empty map, to be filled by assign(); `origin` is what positions say ("command line").
   [[nodiscard]] static Document empty_map(const std::string& origin);
 
+  [[nodiscard]] Document clone() const;
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
   ~Document();
@@ -85,9 +87,14 @@ class Document {
   bool set(std::string_view assignment, Diagnostics& d);
   // The same for one path and a value; positions say `origin` ("--cluster c.yaml"). `as_text`: the value is taken literally.
   bool assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d, bool as_text = false);
+  // The same with a copy of a value of another document; what it made keeps the positions it has there.
+  bool assign(std::string_view path, const Node& value, Diagnostics& d);
 
  private:
   explicit Document(std::unique_ptr<DocumentTree> tree);
+  // Places the value that `make` appends to the tree for a new source.
+  template <class Make>
+  bool place(std::string_view path, const Position& origin, Diagnostics& d, const Make& make);
   std::unique_ptr<DocumentTree> tree_;
 };
 

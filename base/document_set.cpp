@@ -143,24 +143,38 @@ bool Document::set(std::string_view assignment, Diagnostics& d) {
   return assign(assignment.substr(0, equals), assignment.substr(equals + 1), origin, d);
 }
 
-bool Document::assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d, bool as_text) {
+template <class Make>
+bool Document::place(std::string_view path, const Position& origin, Diagnostics& d, const Make& make) {
   const std::vector<std::string> steps = split_path(path);
   if (steps.empty() || steps.size() > static_cast<std::size_t>(kMaxDepth)) {
-    d.error({origin, 0, 0}, {}, fmt::format("'{}' is not a path", path), "keys joined by dots: fabric.spines, jobs[0].tp");
+    d.error(origin, {}, fmt::format("'{}' is not a path", path), "keys joined by dots: fabric.spines, jobs[0].tp");
     return false;
   }
   try {
-    DocumentTree made;
-    if (!read_value_text(value, as_text, made, origin, d)) return false;
-    tree_->sources.push_back(origin);
+    tree_->sources.push_back(origin.file);
     const auto source = static_cast<std::uint32_t>(tree_->sources.size() - 1);
-    const std::uint32_t element = copy_tree(made, 0, {*tree_, Element::kNone, source, 0});
-    Assignment(*tree_, source).place(steps, element);
+    const std::optional<std::uint32_t> element = make(source);
+    if (!element) return false;
+    Assignment(*tree_, source).place(steps, *element);
     return true;
   } catch (const DocumentFault& fault) {
-    d.error({origin, 0, 0}, std::string(path), fault.what(), fault.hint);
+    d.error(origin, std::string(path), fault.what(), fault.hint);
     return false;
   }
+}
+
+bool Document::assign(std::string_view path, std::string_view value, const std::string& origin, Diagnostics& d, bool as_text) {
+  return place(path, {origin, 0, 0}, d, [&](std::uint32_t source) -> std::optional<std::uint32_t> {
+    DocumentTree made;
+    if (!read_value_text(value, as_text, made, origin, d)) return std::nullopt;
+    return copy_tree(made, 0, {*tree_, Element::kNone, source, 0});
+  });
+}
+
+bool Document::assign(std::string_view path, const Node& value, Diagnostics& d) {
+  return place(path, value.position(), d, [&](std::uint32_t source) -> std::optional<std::uint32_t> {
+    return copy_tree(*value.tree_, value.index_, {*tree_, Element::kNone, source, 0, true});
+  });
 }
 
 }  // namespace lockstep

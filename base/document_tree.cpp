@@ -113,13 +113,20 @@ std::uint32_t copy_tree(const DocumentTree& from, std::uint32_t element, const C
   const std::vector<std::uint32_t> children = std::exchange(e.children, {});
   if (target.source != Element::kNone) {
     e.source = e.key_source = target.source;
-    e.mark = e.key_mark = {};
+    if (!target.keeps_marks) e.mark = e.key_mark = {};
   }
+  const std::uint32_t overrides = std::exchange(e.overrides, Element::kNone);
   e.parent = target.parent;
   const auto index = static_cast<std::uint32_t>(elements.size());
   elements.push_back(std::move(e));
+  if (overrides != Element::kNone) {
+    const std::uint32_t copy =
+        copy_tree(from, overrides, {target.tree, target.parent, target.source, target.depth, target.keeps_marks});
+    elements[index].overrides = copy;
+  }
   for (const std::uint32_t child : children) {
-    const std::uint32_t copy = copy_tree(from, child, {target.tree, index, target.source, target.depth + 1});
+    const std::uint32_t copy =
+        copy_tree(from, child, {target.tree, index, target.source, target.depth + 1, target.keeps_marks});
     elements[index].children.push_back(copy);
   }
   return index;

@@ -83,6 +83,7 @@ struct CopyTarget {
   std::uint32_t parent = Element::kNone;
   std::uint32_t source = Element::kNone;  // other than kNone: replaces the positions of the copy
   int depth = 0;                          // of the parent
+  bool keeps_marks = false;               // `source` replaces the name of the source alone
 };
 // Copies a value of `from` (which may be the target) with all below it. Throws DocumentFault over kMaxDepth or kMaxNodes.
 std::uint32_t copy_tree(const DocumentTree& from, std::uint32_t element, const CopyTarget& target);

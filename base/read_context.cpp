@@ -88,6 +88,10 @@ void ConfigPrinter::value(const std::string& path, std::string_view key, const s
   indent();
   const std::size_t begin = out_.rfind('\n') == std::string::npos ? 0 : out_.rfind('\n') + 1;
   out_ += fmt::format("{}: {}", Codec<std::string>::print(std::string(key)), text);
+  if (context_ == nullptr) {
+    out_ += '\n';
+    return;
+  }
   const std::size_t width = out_.size() - begin;
   out_.append(width < kCommentColumn ? kCommentColumn - width : 1, ' ');
   out_ += fmt::format("# {}\n", origin_text(context_->origin(path)));

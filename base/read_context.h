@@ -27,6 +27,10 @@ class ReadContext {
   [[nodiscard]] Diagnostics& diagnostics() { return *diagnostics_; }
   [[nodiscard]] const ConfigLibrary* library() const { return library_; }
 
+  // Values are read one by one and what they mean together is left open: no check of a FieldTable runs.
+  void skip_checks() { runs_checks_ = false; }
+  [[nodiscard]] bool runs_checks() const { return runs_checks_; }
+
   // Paths are those of the whole configuration ("cluster.server.gpu.memory"), also inside presets.
   void note_origin(const std::string& path, Position position) { origins_[path] = std::move(position); }
   [[nodiscard]] const Position* origin(const std::string& path) const;  // nullptr: the value is a default
@@ -40,6 +44,7 @@ class ReadContext {
 
   Diagnostics* diagnostics_;
   const ConfigLibrary* library_;
+  bool runs_checks_ = true;
   std::map<std::string, Position> origins_;
 };
 
@@ -53,6 +58,7 @@ class ReadContext {
 class ConfigPrinter {
  public:
   explicit ConfigPrinter(const ReadContext& context) : context_(&context) {}
+  ConfigPrinter() = default;  // without origins: equal configurations give equal text
   void value(const std::string& path, std::string_view key, const std::string& text);
   void open(std::string_view key);  // a section, list or named entry
   void open_element();              // a list element that is a section
@@ -62,7 +68,7 @@ class ConfigPrinter {
  private:
   void indent();
 
-  const ReadContext* context_;
+  const ReadContext* context_ = nullptr;
   std::string out_;
   int depth_ = 0;
   bool after_dash_ = false;

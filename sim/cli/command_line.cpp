@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/diagnostics.h"
+#include "base/write_file.h"
 #include "sim/cli/help.h"
 #include "sim/cli/output.h"
 #include "sim/cli/parse.h"
@@ -85,6 +86,8 @@ int run_command_line(const std::vector<Verb>& verbs, const std::vector<std::stri
     return kBadInput;
   } catch (const SimulationError& e) {
     return fail(terminal.err, "simulation error: ", e.what(), kSimulationFailed);
+  } catch (const StorageError& e) {
+    return fail(terminal.err, "", e.what(), kSimulationFailed);
   } catch (const InternalError& e) {
     return fail(terminal.err, "this is a bug in lockstep, please report it: ", e.what(), kSimulationFailed);
   } catch (const std::bad_alloc&) {

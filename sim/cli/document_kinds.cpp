@@ -2,6 +2,7 @@
 #include "sim/cli/document_kinds.h"
 
 #include "sim/experiment/scenario.h"
+#include "sim/experiment/sweep/sweep.h"
 #include "topology/cluster_spec.h"
 #include "workloads/import/model_document.h"
 #include "workloads/parallel/job.h"
@@ -20,6 +21,15 @@ DocumentKind model_kind() {
   return kind;
 }
 
+// Its points are read too, as far as they can be wrong by themselves.
+DocumentKind sweep_kind() {
+  DocumentKind kind = document_kind("many runs: what varies, and how", &sweep_fields);
+  kind.check = [](const Document& document, ReadContext& context) {
+    return Sweep::load(document.clone(), {}, context).has_value();
+  };
+  return kind;
+}
+
 }  // namespace
 
 std::vector<DocumentKind> document_kinds() {
@@ -28,6 +38,7 @@ std::vector<DocumentKind> document_kinds() {
       document_kind("what runs: model, batch, parallel plan", &job_fields),
       model_kind(),
       document_kind("a job on a cluster", &scenario_fields),
+      sweep_kind(),
       document_kind("a server: GPUs and how they are wired", &server_fields),
       document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
       document_kind("a transport with its NICs", &network_fields),

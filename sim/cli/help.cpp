@@ -21,7 +21,7 @@ std::string usage(const Verb& verb) {
 std::string option_line(const OptionSpec& o) {
   std::string names = o.short_name == '\0' ? "    " : fmt::format("-{}, ", o.short_name);
   names += "--" + o.name;
-  if (!o.value_name.empty()) names += " " + o.value_name;
+  if (!o.value_name.empty()) names += " " + o.value_name + (o.takes_many ? "..." : "");
   std::string doc = o.doc;
   if (!o.choices.empty()) doc += fmt::format(": {}", fmt::join(o.choices, ", "));
   if (!o.default_text.empty()) doc += fmt::format(" (default {})", o.default_text);

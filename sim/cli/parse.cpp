@@ -22,6 +22,8 @@ po::options_description describe(const Verb& verb) {
     const std::string names = o.short_name == '\0' ? o.name : fmt::format("{},{}", o.name, o.short_name);
     if (o.value_name.empty()) {
       description.add_options()(names.c_str(), "");
+    } else if (o.takes_many) {
+      description.add_options()(names.c_str(), po::value<std::vector<std::string>>()->multitoken(), "");
     } else {
       description.add_options()(names.c_str(), po::value<std::string>(), "");
     }
@@ -80,7 +82,7 @@ void check_options(const Verb& verb, const Arguments::Values& values) {
       if (o.is_required) throw UserError(fmt::format("the option --{} {} is missing", o.name, o.value_name), o.doc);
       continue;
     }
-    if (given->second.size() > 1 && !o.is_repeatable) {
+    if (given->second.size() > 1 && !o.is_repeatable && !o.takes_many) {
       throw UserError(fmt::format("--{} is given {} times", o.name, given->second.size()), "give it once");
     }
     for (const std::string& value : given->second) check_choice("--" + o.name, o.choices, value);
@@ -119,7 +121,12 @@ Arguments parse_arguments(const Verb& verb, const std::vector<std::string>& word
       return s.name == o.string_key || (s.short_name != '\0' && o.string_key == std::string{'-', s.short_name});
     });
     if (spec == verb.options.end()) refuse_unknown(verb, o.original_tokens.empty() ? o.string_key : o.original_tokens.front());
-    values[spec->name].push_back(o.value.empty() ? std::string() : o.value.front());
+    std::vector<std::string>& given = values[spec->name];
+    if (spec->takes_many) {
+      given.insert(given.end(), o.value.begin(), o.value.end());
+    } else {
+      given.push_back(o.value.empty() ? std::string() : o.value.front());
+    }
   }
   check_options(verb, values);
   check_positionals(verb, positional);

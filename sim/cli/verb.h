@@ -28,6 +28,7 @@ struct OptionSpec {
   char short_name = '\0';                 // 'b' for -b
   bool is_repeatable = false;
   bool is_required = false;
+  bool takes_many = false;  // all words up to the next option
 };
 
 struct PositionalSpec {

@@ -45,6 +45,18 @@ NetworkKind network_kind(std::string_view name) {
   throw UserError(fmt::format("no network model is called '{}'", name), "analytic or flow");
 }
 
+std::string_view to_text(NetworkKind kind) {
+  switch (kind) {
+    case NetworkKind::kAnalytic:
+      return "analytic";
+    case NetworkKind::kFlow:
+      return "flow";
+    case NetworkKind::kIdeal:
+      break;
+  }
+  return "ideal";
+}
+
 std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network) {
   return make_network_model(kind, link_capacities(network));
 }

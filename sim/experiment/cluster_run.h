@@ -30,6 +30,7 @@ struct PreparedCluster {
 enum class NetworkKind : std::uint8_t { kAnalytic, kFlow, kIdeal };
 // "analytic", "flow"; throws UserError otherwise.
 [[nodiscard]] NetworkKind network_kind(std::string_view name);
+[[nodiscard]] std::string_view to_text(NetworkKind kind);
 [[nodiscard]] std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, const Network& network);
 // The same on links of which only the capacities matter.
 [[nodiscard]] std::unique_ptr<NetworkModel> make_network_model(NetworkKind kind, std::span<const Rate> link_capacities);

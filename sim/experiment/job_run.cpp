@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -117,22 +118,20 @@ std::vector<std::int64_t> rank_slowdowns(const std::vector<std::int64_t>& by_gpu
   return out;
 }
 
-}  // namespace
+// A job ready to run on any network model.
+struct RunnableJob {
+  RunnableJob(const PreparedCluster& on, const ClusterSpec& cluster, const TrainingProgram& of, const TrainingPlan& plan,
+              const RunOptions& options)
+      : prepared(on),
+        program(of),
+        gpu(performance_of(cluster.server->gpu)),
+        placement(place_ranks(plan)),
+        slow_gpus(gpu_slowdowns(cluster, options.seed)),
+        placed(place_job(program, placement, prepared.router, rank_slowdowns(slow_gpus, placement))),
+        partition(options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed)),
+        job(placed, partition) {}
 
-RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
-  LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const double begin = monotonic_seconds();
-  const PreparedCluster prepared(cluster, options.seed);
-  const GpuPerformance gpu = performance_of(cluster.server->gpu);
-  const TrainingProgram program(plan, gpu);
-  const std::vector<EndpointId> placement = place_ranks(plan);
-  const std::vector<std::int64_t> slow_gpus = gpu_slowdowns(cluster, options.seed);
-  const PlacedJob placed = place_job(program, placement, prepared.router, rank_slowdowns(slow_gpus, placement));
-  const Partition partition =
-      options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed);
-  const ReducedJob job(placed, partition);
-
-  const auto run_on = [&](NetworkModel& model, const auto& on_progress) {
+  [[nodiscard]] RuntimeResult run(NetworkModel& model, const RunOptions& options, bool shows_progress) const {
     return run_program({.program = program,
                         .job = job,
                         .network = model,
@@ -142,18 +141,50 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
                         .comm_slowdown = gpu.comm_slowdown,
                         .skips_repetition = options.uses_symmetry,
                         .tie_seed = options.tie_seed,
-                        .on_progress = on_progress});
-  };
-  // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when run_on throws.
-  std::future<double> ideal_seconds;
-  if (options.compares_with_ideal) {
-    ideal_seconds = std::async(std::launch::async, [&run_on] {
-      IdealNetwork ideal;
-      return run_on(ideal, nullptr).step_time.seconds();
-    });
+                        .on_progress = shows_progress ? options.on_progress : nullptr});
   }
-  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, job.link_capacities());
-  const RuntimeResult run = run_on(*model, options.on_progress);
+
+  const PreparedCluster& prepared;
+  const TrainingProgram& program;
+  GpuPerformance gpu;
+  std::vector<EndpointId> placement;
+  std::vector<std::int64_t> slow_gpus;
+  PlacedJob placed;
+  Partition partition;
+  ReducedJob job;
+};
+
+double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
+  IdealNetwork ideal;
+  if (!options.uses_symmetry || cluster.routing_policy() == RoutingPolicy::kSpray) {
+    return job.run(ideal, options, false).step_time.seconds();
+  }
+  ClusterSpec sprayed = cluster;
+  sprayed.routing = RoutingPolicy::kSpray;
+  const PreparedCluster prepared(sprayed, options.seed);
+  return RunnableJob(prepared, sprayed, job.program, plan, options).run(ideal, options, false).step_time.seconds();
+}
+
+}  // namespace
+
+RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options) {
+  return run_job(PreparedCluster(cluster, options.seed), cluster, plan, options);
+}
+
+RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
+                  const RunOptions& options) {
+  LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
+  const double begin = monotonic_seconds();
+  const TrainingProgram program(plan, performance_of(cluster.server->gpu));
+  const RunnableJob job(prepared, cluster, program, plan, options);
+  // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when the run throws.
+  std::future<double> ideal;
+  if (options.compares_with_ideal) {
+    ideal = std::async(options.uses_one_thread ? std::launch::deferred : std::launch::async,
+                       [&] { return ideal_seconds(job, cluster, plan, options); });
+  }
+  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, job.job.link_capacities());
+  const RuntimeResult run = job.run(*model, options, true);
 
   RunResult r;
   r.cluster = cluster.name;
@@ -163,12 +194,12 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
   r.gpus = program.world_size();
   r.stages = plan.pp();
   r.has_stragglers = cluster.stragglers.has_value();
-  r.slow_gpus = std::count_if(slow_gpus.begin(), slow_gpus.end(), [](std::int64_t s) { return s > 0; });
+  r.slow_gpus = std::count_if(job.slow_gpus.begin(), job.slow_gpus.end(), [](std::int64_t s) { return s > 0; });
   r.step_time_s = run.step_time.seconds();
-  r.ideal_step_time_s = ideal_seconds.valid() ? ideal_seconds.get() : r.step_time_s;
+  r.ideal_step_time_s = ideal.valid() ? ideal.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
-  r.links = busiest_links(prepared.router, partition.links, *model, run.step_time);
-  r.symmetry = symmetry_report(placed, partition, options.uses_symmetry);
+  r.links = busiest_links(prepared.router, job.partition.links, *model, run.step_time);
+  r.symmetry = symmetry_report(job.placed, job.partition, options.uses_symmetry);
   r.symmetry.repeated_s = run.skipped.seconds();
   r.events = run.totals.events;
   r.fingerprint = run.totals.fingerprint;

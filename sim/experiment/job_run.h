@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of one training job on one cluster, from checked specs to a RunResult. The same job runs once more on an ideal network
-// (infinite bandwidth, zero latency) to say what the network costs.
+// (infinite bandwidth, zero latency) to say what the network costs. There paths make no difference, so that run takes sprayed ones, which
+// leave the fewest classes of ranks.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,14 @@ struct RunOptions {
   bool uses_symmetry = true;              // off: every rank, link and transfer for itself
   SymmetryFault symmetry_fault = SymmetryFault::kNone;
   bool compares_with_ideal = true;  // off: effective GPUs and price stay those of this run
+  bool uses_one_thread = false;     // the ideal run takes its turn instead of a thread of its own
   std::function<void(Instant now, std::int64_t events)> on_progress = {};  // of the run itself, not of the ideal one
 };
 
 // PRE: the plan was resolved for cluster.gpus(). Throws SimulationError.
 [[nodiscard]] RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options);
+// The same on what was prepared from this cluster with options.seed.
+[[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
+                                const RunOptions& options);
 
 }  // namespace lockstep

@@ -50,10 +50,16 @@ std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContex
   Diagnostics& d = context.diagnostics();
   std::optional<Document> document = open_document(request, context, d);
   if (!document || !apply_options(request, *document, d)) return std::nullopt;
+  std::optional<Scenario> scenario = read_scenario(*document, context);
+  if (!scenario) return std::nullopt;
+  if (request.file) scenario->content_hash = document->content_hash();
+  if (!request.file) scenario->spec.name = scenario->spec.job.name;
+  return scenario;
+}
+
+std::optional<Scenario> read_scenario(const Document& document, ReadContext& context) {
   Scenario scenario;
-  if (request.file) scenario.content_hash = document->content_hash();
-  if (!scenario_fields().read_document(*document, scenario.spec, context)) return std::nullopt;
-  if (!request.file) scenario.spec.name = scenario.spec.job.name;
+  if (!scenario_fields().read_document(document, scenario.spec, context)) return std::nullopt;
   std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), ReportFault());
   LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);

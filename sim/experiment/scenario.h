@@ -44,4 +44,7 @@ struct Scenario {
 // "cluster" and "job" came from, which is what --show-config prints.
 [[nodiscard]] std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context);
 
+// The same from a document of kind scenario that is ready to be read.
+[[nodiscard]] std::optional<Scenario> read_scenario(const Document& document, ReadContext& context);
+
 }  // namespace lockstep

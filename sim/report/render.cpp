@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/csv.h"
+
 namespace lockstep {
 namespace {
 
@@ -68,32 +70,21 @@ Json object(const RunResult& r) {
 }
 
 // Nested keys joined by dots, in order.
-void flatten(const Json& j, const std::string& prefix, std::vector<std::pair<std::string, Json>>& out) {
+void flatten(const Json& j, const std::string& prefix, Cells& out) {
   for (const auto& [key, value] : j.items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;
     if (value.is_object()) {
       flatten(value, path, out);
     } else {
-      out.emplace_back(path, value);
+      out.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
 }
 
-std::string cell_text(const Json& v) { return v.is_string() ? v.get<std::string>() : v.dump(); }
+constexpr const char* kNotInTables[] = {"links", "symmetry", "measured"};
 
-std::string csv_quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-}  // namespace
-
-std::string to_json(const RunResult& r) {
+// All but `measured`.
+Json whole_object(const RunResult& r) {
   Json j = object(r);
   Json links = Json::array();
   for (const LinkReport& l : r.links) {
@@ -112,29 +103,40 @@ std::string to_json(const RunResult& r) {
                    {"link_classes", s.link_classes},
                    {"repeated_s", s.repeated_s},
                    {"summary", symmetry_sentence(r)}};
+  return j;
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& r) {
+  Json j = whole_object(r);
   j["measured"] = {{"wall_s", r.measured.wall_s}, {"peak_rss_bytes", r.measured.peak_rss_bytes}};
   return j.dump(2) + "\n";
 }
 
+std::string to_record(const RunResult& r) { return whole_object(r).dump(); }
+
+Cells cells_of_record(const std::string& record) {
+  Json j = Json::parse(record);
+  for (const char* key : kNotInTables) j.erase(key);
+  Cells cells;
+  flatten(j, "", cells);
+  return cells;
+}
+
 std::string to_csv(const RunResult& r) {
-  std::vector<std::pair<std::string, Json>> cells;
-  flatten(object(r), "", cells);
-  std::string header;
-  std::string row;
-  for (const auto& [key, value] : cells) {
-    const char* comma = header.empty() ? "" : ",";
-    header += comma + csv_quoted(key);
-    row += comma + csv_quoted(cell_text(value));
+  std::vector<std::string> header;
+  std::vector<std::string> row;
+  for (const auto& [key, value] : cells_of_record(to_record(r))) {
+    header.push_back(key);
+    row.push_back(value);
   }
-  return header + "\n" + row + "\n";
+  return csv_row(header) + csv_row(row);
 }
 
 std::string to_markdown(const RunResult& r) {
-  std::vector<std::pair<std::string, Json>> cells;
-  flatten(object(r), "", cells);
   std::string out = "| key | value |\n|---|---|\n";
-  for (const auto& [key, value] : cells) {
-    std::string text = cell_text(value);
+  for (auto& [key, text] : cells_of_record(to_record(r))) {
     for (std::size_t i = text.find('|'); i != std::string::npos; i = text.find('|', i + 2)) text.insert(i, "\\");
     out += fmt::format("| {} | {} |\n", key, text);
   }

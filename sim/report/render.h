@@ -4,6 +4,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/report/run_result.h"
 
@@ -11,7 +13,11 @@ namespace lockstep {
 
 inline constexpr int kSchemaVersion = 1;
 
-[[nodiscard]] std::string to_json(const RunResult& r);      // one object, two-space indent, newline at the end
+[[nodiscard]] std::string to_json(const RunResult& r);  // one object, two-space indent, newline at the end
+// All of the object but `measured` on one line, to be kept; and what CSV shows of it, in order.
+[[nodiscard]] std::string to_record(const RunResult& r);
+using Cells = std::vector<std::pair<std::string, std::string>>;  // key, text
+[[nodiscard]] Cells cells_of_record(const std::string& record);
 [[nodiscard]] std::string to_csv(const RunResult& r);       // header and one row; without links and measured
 [[nodiscard]] std::string to_markdown(const RunResult& r);  // key | value
 [[nodiscard]] std::string to_table(const RunResult& r);
