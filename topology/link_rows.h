@@ -14,7 +14,7 @@ namespace lockstep {
 class LinkRows {
  public:
   explicit LinkRows(const Network& network);
-  [[nodiscard]] std::span<const LinkId> from(DeviceId id) const {  // in id order
+  [[nodiscard]] std::span<const LinkId> from(DeviceId id) const& {  // in id order
     return std::span(links_).subspan(begin_[id.index()], begin_[id.index() + 1] - begin_[id.index()]);
   }
 
