@@ -63,7 +63,10 @@ class Runtime {
     completions_.clear();
     in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
-    for (const Completion& c : completions_) end_transfer(c);
+    for (const Completion& c : completions_) {
+      end_transfer(c);
+      if (!in_.tie_seed) drain();  // while its ranks are in the cache; with all others where ties are shuffled
+    }
     drain();
     while (events_.next_time() == state_.now) {
       const KernelEnd e = events_.pop().payload;
