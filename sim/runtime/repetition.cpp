@@ -54,11 +54,6 @@ void write_activity(const ActivityState& a, StateWriter& out) {
   out.put(a.bytes);
 }
 
-// total + times x (now - then), refusing to overflow.
-void grow(std::int64_t& total, std::int64_t then, std::int64_t now, std::int64_t times) {
-  total = checked_add(total, checked_mul(checked_sub(now, then), times));
-}
-
 }  // namespace
 
 bool Repetition::look(RunState& state, NetworkModel& network) {

@@ -3,27 +3,21 @@
 
 #include <algorithm>
 
-#include "base/wide.h"
-
 namespace lockstep {
 namespace {
 
 std::uint64_t key_of(CommId comm) { return comm.value(); }
 std::uint64_t key_of(Stream stream, Rank peer) { return (static_cast<std::uint64_t>(stream) + 1) << 32 | peer.value(); }
 
-void grow(std::int64_t& total, std::int64_t then, std::int64_t now, std::int64_t times) {
-  total = checked_add(total, checked_mul(checked_sub(now, then), times));
-}
-
-}  // namespace
-
-void move_on(ProgramCursor& cursor, const ProgramCursor& then, const ProgramCursor& now, std::int64_t times) {
+void move_cursor_on(ProgramCursor& cursor, const ProgramCursor& then, const ProgramCursor& now, std::int64_t times) {
   grow(cursor.slot, then.slot, now.slot, times);
   for (std::size_t s = 0; s < kStreamCount; ++s) grow(cursor.pushed[s], then.pushed[s], now.pushed[s], times);
   for (std::size_t i = 0; i < std::size(cursor.scratch); ++i) {
     grow(cursor.scratch[i], then.scratch[i], now.scratch[i], times);
   }
 }
+
+}  // namespace
 
 void RoleLog::Ring::push(const RoleOp& op) {
   if (static_cast<std::size_t>(end_ - begin_) == places_.size()) replace(std::vector<RoleOp>(2 * places_.size()), begin_);
@@ -106,7 +100,7 @@ void RoleLog::forget_before(std::int64_t slot, const std::int64_t* positions) {
 
 void RoleLog::move_on(std::int64_t slots, const ProgramCursor& then, const ProgramCursor& now, std::int64_t times) {
   first_slot_ = checked_add(first_slot_, checked_mul(slots, times));
-  for (ProgramCursor& c : cursors_) lockstep::move_on(c, then, now, times);
+  for (ProgramCursor& c : cursors_) move_cursor_on(c, then, now, times);
   for (std::size_t s = 0; s < kStreamCount; ++s) {
     rings_[s].change_all([&](RoleOp& op) {
       const auto target = static_cast<std::size_t>(op.wait_stream);

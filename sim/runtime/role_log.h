@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/wide.h"
 #include "workloads/program.h"
 
 namespace lockstep {
@@ -86,7 +87,9 @@ class RoleLog final : private OpSink {
   std::size_t limit_ = kShort;  // slots; twice what the last look left
 };
 
-// then + times x (now - then) added to every count of `cursor`.
-void move_on(ProgramCursor& cursor, const ProgramCursor& then, const ProgramCursor& now, std::int64_t times);
+// A count that grew from `then` to `now` does so `times` more. Refuses to overflow.
+inline void grow(std::int64_t& total, std::int64_t then, std::int64_t now, std::int64_t times) {
+  total = checked_add(total, checked_mul(checked_sub(now, then), times));
+}
 
 }  // namespace lockstep

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <future>
 #include <tuple>
 
 #include "base/check.h"
@@ -105,9 +104,6 @@ struct Colours {
     return out;
   }
 };
-
-// Below this, starting a thread costs more than it saves.
-constexpr std::size_t kFewRanks = 4096;
 
 class Refinement {
  public:
@@ -236,8 +232,7 @@ class Refinement {
       }
     };
     // The two write to different activities.
-    std::future<void> other =
-        std::async(job_.rank_count() < kFewRanks ? std::launch::deferred : std::launch::async, [&] { read(0); });
+    std::future<void> other = std::async(launch_for(job_.rank_count()), [&] { read(0); });
     read(1);
     other.get();
   }

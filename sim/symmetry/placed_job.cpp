@@ -2,7 +2,6 @@
 #include "sim/symmetry/placed_job.h"
 
 #include <algorithm>
-#include <future>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -13,9 +12,6 @@ namespace {
 
 constexpr std::uint32_t kChainKinds =
     (1u << static_cast<unsigned>(CollectiveKind::kBroadcast)) | (1u << static_cast<unsigned>(CollectiveKind::kReduce));
-
-// Below this, starting a thread costs more than it saves.
-constexpr std::size_t kFewRanks = 4096;
 
 class RouteWriter {
  public:
@@ -226,8 +222,7 @@ PlacedJob place_job(const Program& program, std::span<const EndpointId> placemen
   job.slowdowns = std::move(slowdowns);
   const auto place_communicators = [&] { CommunicatorPlacer(placement, router, job).place(); };
   // The two write to different members of the job.
-  std::future<void> communicators =
-      std::async(placement.size() < kFewRanks ? std::launch::deferred : std::launch::async, place_communicators);
+  std::future<void> communicators = std::async(launch_for(placement.size()), place_communicators);
   RankPlacer(placement, router, job).place();
   communicators.get();
   return job;

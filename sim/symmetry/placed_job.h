@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <future>
 #include <span>
 #include <vector>
 
@@ -95,6 +96,12 @@ struct PlacedJob {
   }
   [[nodiscard]] std::int64_t slowdown(std::size_t rank) const { return slowdowns.empty() ? 0 : slowdowns[rank]; }
 };
+
+// How to do two halves of the work on a job side by side: for few ranks, starting a thread costs more than it saves.
+[[nodiscard]] inline std::launch launch_for(std::size_t ranks) {
+  constexpr std::size_t kFewRanks = 4096;
+  return ranks < kFewRanks ? std::launch::deferred : std::launch::async;
+}
 
 [[nodiscard]] constexpr Stream receiving_end(Stream send) {
   return send == Stream::kPpSendNext ? Stream::kPpRecvPrev : Stream::kPpRecvNext;
