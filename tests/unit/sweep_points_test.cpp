@@ -37,6 +37,15 @@ TEST(SweepPoints, RangesAreExactDecimals) {
   EXPECT_EQ(points("axes: {seed: {from: 2, to: 10, step: 3}}"), "2 | 5 | 8");
 }
 
+// 1, 2, 4, 8 and the next would be 16 > 15. 0.25 x 3^k: 0.25, 0.75, 2.25; a unit stays what it is.
+TEST(SweepPoints, RangesMayGrowByAFactor) {
+  EXPECT_EQ(points("axes: {seed: {from: 1, to: 15, factor: 2}}"), "1 | 2 | 4 | 8");
+  EXPECT_EQ(points("axes: {seed: {from: 1, to: 16, factor: 2}}"), "1 | 2 | 4 | 8 | 16");
+  EXPECT_EQ(points("axes: {cluster.fabric.oversubscription: {from: 0.25, to: 2.3, factor: 3}}"), "0.25 | 0.75 | 2.25");
+  EXPECT_EQ(points("axes: {cluster.fabric_link.speed: {from: 100 Gbps, to: 400 Gbps, factor: 2}}"),
+            "100 Gbps | 200 Gbps | 400 Gbps");
+}
+
 TEST(SweepPoints, AxesMayBeNested) {
   EXPECT_EQ(points("axes: {job: {seq_len: [1024, 2048], micro_batch: [1]}, seed: [1]}"), "1024 1 1 | 2048 1 1");
 }

@@ -66,6 +66,14 @@ TEST(Sweep, MistakesInRangesAndCombinationsAreFound) {
   EXPECT_EQ(errors_of("axes: {seed: {from: 3, to: 1}}"), "s.yaml:4:28: error: axes.seed: 'to' is below 'from'\n");
   EXPECT_EQ(errors_of("axes: {cluster.host_link.latency: {from: 1 ns, to: 2 us}}"),
             "s.yaml:4:52: error: axes.cluster.host_link.latency: another unit than 'from' (write all with the same unit)\n");
+  EXPECT_EQ(errors_of("axes: {seed: {from: 1, to: 8, factor: 1}}"),
+            "s.yaml:4:39: error: axes.seed: '1' is no factor (a whole number of at least 2)\n");
+  EXPECT_EQ(errors_of("axes: {seed: {from: 1, to: 8, factor: 1.5}}"),
+            "s.yaml:4:39: error: axes.seed: '1.5' is no factor (a whole number of at least 2)\n");
+  EXPECT_EQ(errors_of("axes: {seed: {from: 0, to: 8, factor: 2}}"),
+            "s.yaml:4:21: error: axes.seed: 0 stays 0 whatever the factor (begin above 0)\n");
+  EXPECT_EQ(errors_of("axes: {seed: {from: 1, to: 8, step: 2, factor: 2}}"),
+            "s.yaml:4:48: error: axes.seed: is given together with step (one of the two)\n");
   EXPECT_EQ(
       errors_of("combine: zip\naxes: {seed: [1, 2], cluster.nodes: [2]}"),
       "s.yaml:5:7: error: axes: seed has 2 values and cluster.nodes has 1: zip takes one of each (the same number of values "

@@ -11,11 +11,13 @@ namespace lockstep {
 namespace {
 
 constexpr std::uint64_t kLargestNumber = std::uint64_t{1} << 62;
+constexpr const char* kRangeForm = "{from: A, to: B, step: C} or {from: A, to: B, factor: 2}";
 
 struct Bounds {
   Node from;
   Node to;
   Node step;
+  Node factor;
 };
 
 struct Number {
@@ -46,6 +48,32 @@ std::optional<std::uint64_t> scaled(const Decimal& d, int decimals) {
   }
   if (value > kLargestNumber) return std::nullopt;
   return static_cast<std::uint64_t>(value);
+}
+
+// Numbers from, from x factor, ... up to `to`.
+std::uint64_t powers_up_to(std::uint64_t from, std::uint64_t to, std::uint64_t factor) {
+  std::uint64_t count = 1;
+  for (std::uint64_t value = from; value <= to / factor; value *= factor) ++count;
+  return count;
+}
+
+std::optional<Bounds> read_bounds(const Node& node, ReadContext& context, const std::string& path) {
+  Bounds bounds;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const std::string& key = node.key(i);
+    Node* bound = key == "from"     ? &bounds.from
+                  : key == "to"     ? &bounds.to
+                  : key == "step"   ? &bounds.step
+                  : key == "factor" ? &bounds.factor
+                                    : nullptr;
+    if (bound == nullptr) {
+      context.diagnostics().error(node.key_position(i), path, fmt::format("unknown key '{}'", key),
+                                  "a range has from, to and step or factor");
+      return std::nullopt;
+    }
+    *bound = node.at(i);
+  }
+  return bounds;
 }
 
 std::string flow_element(const Node& node) {
@@ -81,28 +109,23 @@ std::optional<Axis> Axis::read(const Node& node, const std::string& axis_path, c
   }
   if (!node.is_map()) {
     return refuse(node, fmt::format("a list of values or a range is expected, not {}", to_text(node.kind())),
-                  "[A, B, ...] or {from: A, to: B, step: C}");
+                  fmt::format("[A, B, ...], {}", kRangeForm));
   }
-  Bounds bounds;
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    const std::string& key = node.key(i);
-    Node* bound = key == "from" ? &bounds.from : key == "to" ? &bounds.to : key == "step" ? &bounds.step : nullptr;
-    if (bound == nullptr) {
-      context.diagnostics().error(node.key_position(i), path, fmt::format("unknown key '{}'", key),
-                                  "a range has from, to and step");
-      return std::nullopt;
-    }
-    *bound = node.at(i);
-  }
-  if (!bounds.from || !bounds.to) return refuse(node, "a range has from and to", "{from: A, to: B, step: C}");
+  const std::optional<Bounds> bounds = read_bounds(node, context, path);
+  if (!bounds) return std::nullopt;
+  if (!bounds->from || !bounds->to) return refuse(node, "a range has from and to", kRangeForm);
+  if (bounds->step && bounds->factor) return refuse(bounds->factor, "is given together with step", "one of the two");
 
-  const std::optional<Number> from = read_number(bounds.from, context, path + ".from");
-  const std::optional<Number> to = read_number(bounds.to, context, path + ".to");
+  const std::optional<Number> from = read_number(bounds->from, context, path + ".from");
+  const std::optional<Number> to = read_number(bounds->to, context, path + ".to");
   std::optional<Number> step;
-  if (bounds.step) step = read_number(bounds.step, context, path + ".step");
-  if (!from || !to || (bounds.step && !step)) return std::nullopt;
+  std::optional<Number> factor;
+  if (bounds->step) step = read_number(bounds->step, context, path + ".step");
+  if (bounds->factor) factor = read_number(bounds->factor, context, path + ".factor");
+  if (!from || !to || (bounds->step && !step) || (bounds->factor && !factor)) return std::nullopt;
   if (from->unit != to->unit || (step && step->unit != from->unit)) {
-    return refuse(to->unit != from->unit ? bounds.to : bounds.step, "another unit than 'from'", "write all with the same unit");
+    return refuse(to->unit != from->unit ? bounds->to : bounds->step, "another unit than 'from'",
+                  "write all with the same unit");
   }
   Axis axis(axis_path, {}, where);
   Range& range = axis.range_;
@@ -112,17 +135,33 @@ std::optional<Axis> Axis::read(const Node& node, const std::string& axis_path, c
   const auto last = scaled(to->decimal, range.decimals);
   const auto by = step ? scaled(step->decimal, range.decimals) : std::optional<std::uint64_t>(1);
   if (!first || !last || !by) return refuse(node, "the numbers are too large or have too many digits", {});
-  if (*by == 0) return refuse(bounds.step, "a step of 0", "a positive step");
-  if (*last < *first) return refuse(bounds.to, "'to' is below 'from'", {});
+  if (*by == 0) return refuse(bounds->step, "a step of 0", "a positive step");
+  if (*last < *first) return refuse(bounds->to, "'to' is below 'from'", {});
   range.from = *first;
   range.step = *by;
   range.count = (*last - *first) / *by + 1;
+  if (!factor) return axis;
+
+  const std::optional<std::uint64_t> times = scaled(factor->decimal, 0);
+  if (!times || *times < 2 || factor->decimal.exponent < 0 || !factor->unit.empty()) {
+    return refuse(bounds->factor, fmt::format("'{}' is no factor", bounds->factor.text()), "a whole number of at least 2");
+  }
+  if (*first == 0) return refuse(bounds->from, "0 stays 0 whatever the factor", "begin above 0");
+  range.factor = *times;
+  range.count = powers_up_to(*first, *last, *times);
   return axis;
+}
+
+std::uint64_t Axis::Range::value(std::uint64_t i) const {
+  if (factor == 1) return from + i * step;
+  std::uint64_t value = from;
+  for (; i > 0; --i) value *= factor;
+  return value;
 }
 
 std::string Axis::label(std::uint64_t i) const {
   if (!is_range()) return flow_text(values_[i]);
-  std::string text = fmt::format("{}", range_.from + i * range_.step);
+  std::string text = fmt::format("{}", range_.value(i));
   if (const auto places = static_cast<std::size_t>(range_.decimals); places > 0) {
     if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');
     text.insert(text.size() - places, ".");

@@ -4,9 +4,10 @@
 //   job.tp: [1, 2, 4]                                          values of any shape that the key may have
 //   cluster.nodes: {from: 2, to: 16, step: 2}                  a range: 2, 4, ... 16
 //   cluster.host_link.latency: {from: 0.5 us, to: 2.0 us}      without step: one in the last digit written, here 0.1 us
+//   cluster.nodes: {from: 1, to: 16, factor: 2}                1, 2, 4, 8, 16
 //
-// A range is from + k step in exact decimals, at most `to`; from, to and step are written with the same unit. Not modelled: ranges by
-// factors (list the values), negative numbers.
+// A range is from + k step or from x factor^k in exact decimals, at most `to`; from, to and step are written with the same unit, a
+// factor is a whole number. Not modelled: negative numbers.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,11 @@ class Axis {
   struct Range {
     std::uint64_t from = 0;  // in units of 10^-decimals
     std::uint64_t step = 1;
+    std::uint64_t factor = 1;  // above 1: instead of step
     std::uint64_t count = 0;
     int decimals = 0;
     std::string unit;
+    [[nodiscard]] std::uint64_t value(std::uint64_t i) const;  // PRE: i < count
   };
 
   std::string path_;

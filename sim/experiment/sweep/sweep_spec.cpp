@@ -156,7 +156,7 @@ const FieldTable<SweepSpec>& sweep_fields() {
     t.tree<std::vector<Axis>>("axes", &SweepSpec::axes, "map from paths to values", read_axes)
         .doc(
             "swept keys: a path of cluster or job, seed, or network, each with a list of values or a range {from: A, to: B, "
-            "step: C}");
+            "step: C} or {from: A, to: B, factor: N}");
     t.tree<std::vector<PathValues>>("points", &SweepSpec::points, "list of maps", read_path_lists)
         .doc("for combine: list, each a map from paths to values");
     t.field("samples", &SweepSpec::samples)
