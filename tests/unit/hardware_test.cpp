@@ -92,6 +92,17 @@ TEST(Hardware, TransportConstantsArePinned) {
   EXPECT_FALSE(tcp.gpudirect);
   EXPECT_NEAR(gb_per_s(tcp.host_path_rate), 5, 1e-6);
   EXPECT_EQ(tcp.message_latency, Duration::micros(45));
+  const NetworkSpec efa = network("efa");
+  EXPECT_EQ(efa.transport, Transport::kEfa);
+  EXPECT_EQ(efa.payload_efficiency.value, 0.91);
+  EXPECT_EQ(efa.message_latency, Duration::micros(18));
+  EXPECT_EQ(efa.routing, RoutingPolicy::kSpray);
+  EXPECT_EQ(network("tcpx").payload_efficiency.value, 0.5);
+  EXPECT_EQ(network("tcpxo").payload_efficiency.value, 0.9);
+  for (const char* name : {"tcpx", "tcpxo"}) {
+    EXPECT_TRUE(network(name).gpudirect);
+    EXPECT_EQ(network(name).message_latency, tcp.message_latency);
+  }
 }
 
 }  // namespace

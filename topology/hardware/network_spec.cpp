@@ -16,6 +16,8 @@ std::string_view to_text(Transport t) {
       return "ib";
     case Transport::kRoce:
       return "roce";
+    case Transport::kEfa:
+      return "efa";
     case Transport::kTcp:
       return "tcp";
   }
@@ -87,6 +89,7 @@ const FieldTable<NetworkSpec>& network_fields() {
     t.choice("transport", &NetworkSpec::transport,
              {{"ib", Transport::kInfiniBand, "InfiniBand"},
               {"roce", Transport::kRoce, "RDMA over converged Ethernet, version 2"},
+              {"efa", Transport::kEfa, "AWS Elastic Fabric Adapter: reliable datagrams sprayed over many paths"},
               {"tcp", Transport::kTcp, "TCP sockets over Ethernet"}})
         .required()
         .doc("what carries the messages");

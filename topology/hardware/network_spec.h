@@ -23,8 +23,8 @@ class Document;
 class Node;
 class ReadContext;
 
-enum class Transport : std::uint8_t { kInfiniBand, kRoce, kTcp };
-[[nodiscard]] std::string_view to_text(Transport t);  // "ib", "roce", "tcp"
+enum class Transport : std::uint8_t { kInfiniBand, kRoce, kEfa, kTcp };
+[[nodiscard]] std::string_view to_text(Transport t);  // "ib", "roce", "efa", "tcp"
 
 struct NetworkSpec {
   std::string name;
