@@ -15,6 +15,7 @@ lockstep_add_check(format LABEL fast TIMEOUT 60 COMMAND ${scripts}/format --chec
 lockstep_add_check(shell LABEL fast TIMEOUT 60 COMMAND ${scripts}/check-shell)
 lockstep_add_check(docs LABEL docs TIMEOUT 600 COMMAND ${scripts}/check-docs)
 lockstep_add_check(docs.configuration LABEL docs TIMEOUT 60 COMMAND ${scripts}/generate-docs configuration --check)
+lockstep_add_check(docs.studies LABEL docs TIMEOUT 600 COMMAND ${scripts}/studies --check)
 lockstep_add_check(docs.validation LABEL slow TIMEOUT 600 COMMAND ${scripts}/generate-docs validation --check)
 lockstep_add_check(same-bytes LABEL cli TIMEOUT 300
                    COMMAND ${scripts}/check-same-bytes $<TARGET_FILE:lockstep> $<TARGET_FILE:lockstep>)
