@@ -7,8 +7,12 @@ std::string_view to_text(LinkTier tier) {
   switch (tier) {
     case LinkTier::kNvlink:
       return "nvlink";
+    case LinkTier::kXgmi:
+      return "xgmi";
     case LinkTier::kPcie:
       return "pcie";
+    case LinkTier::kInterSocket:
+      return "inter-socket";
     case LinkTier::kHost:
       return "host";
     case LinkTier::kLeafSpine:
@@ -29,6 +33,10 @@ std::string_view to_text(DeviceKind kind) {
       return "nvswitch";
     case DeviceKind::kPcieHub:
       return "pcie";
+    case DeviceKind::kPcieSwitch:
+      return "pcie-switch";
+    case DeviceKind::kRootComplex:
+      return "root-complex";
     case DeviceKind::kNic:
       return "nic";
     case DeviceKind::kLeaf:

@@ -19,12 +19,25 @@ using EndpointId = Id<struct EndpointTag>;
 using NodeId = Id<struct NodeTag>;
 using NicId = Id<struct NicTag>;
 
-enum class DeviceKind : std::uint8_t { kGpu, kHost, kNvSwitch, kPcieHub, kNic, kLeaf, kSpine, kCore };
-inline constexpr int kDeviceKindCount = 8;
-// kHost: NIC or bare host to leaf. kLeafSpine, kSpineCore: both directions.
-enum class LinkTier : std::uint8_t { kNvlink, kPcie, kHost, kLeafSpine, kSpineCore };
-inline constexpr int kLinkTierCount = 5;
-[[nodiscard]] std::string_view to_text(LinkTier tier);    // "nvlink", "pcie", "host", "leaf-spine", "spine-core"
+enum class DeviceKind : std::uint8_t {
+  kGpu,
+  kHost,
+  kNvSwitch,
+  kPcieHub,      // all of a server's PCIe as one non-blocking switch
+  kPcieSwitch,   // one of them
+  kRootComplex,  // where the PCIe of a CPU socket begins
+  kNic,
+  kLeaf,
+  kSpine,
+  kCore
+};
+inline constexpr int kDeviceKindCount = 10;
+// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to leaf. kLeafSpine,
+// kSpineCore: both directions.
+enum class LinkTier : std::uint8_t { kNvlink, kXgmi, kPcie, kInterSocket, kHost, kLeafSpine, kSpineCore };
+// Buses inside a server, whose rates are told in bytes.
+[[nodiscard]] constexpr bool is_bus(LinkTier tier) { return tier < LinkTier::kHost; }
+[[nodiscard]] std::string_view to_text(LinkTier tier);    // "nvlink", "pcie", "inter-socket", "host", "leaf-spine", ...
 [[nodiscard]] std::string_view to_text(DeviceKind kind);  // "gpu", "host", "nvswitch", ...
 
 struct Link {

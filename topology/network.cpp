@@ -84,6 +84,21 @@ std::uint32_t Network::pod_of(NodeId n) const { return fabric_.pod_of_leaf(fabri
 
 int Network::nearest_nic(EndpointId e) const { return local(e) * nics_per_node_ / endpoints_per_node_; }
 
+LinkTier Network::inside_tier(EndpointId a, EndpointId b) const {
+  LOCKSTEP_CHECK(node_of(a) == node_of(b) && a != b, "endpoints {} and {} are not two of one node", a.value(), b.value());
+  return std::visit([&](const auto& s) { return s.inside_tier(local(a), local(b)); }, server_);
+}
+
+int Network::direct_links(EndpointId a, EndpointId b) const {
+  LOCKSTEP_CHECK(node_of(a) == node_of(b) && a != b, "endpoints {} and {} are not two of one node", a.value(), b.value());
+  return std::visit([&](const auto& s) { return s.direct_links(local(a), local(b)); }, server_);
+}
+
+std::size_t Network::links_to_nic(EndpointId e, int nic) const {
+  LOCKSTEP_CHECK(nic >= 0 && nic < nics_per_node_, "NIC {} of a node with {}", nic, nics_per_node_);
+  return std::visit([&](const auto& s) { return s.path_out(local(e), nic).size(); }, server_);
+}
+
 FoldedClos::Ends Network::ends(const Hop& hop) const {
   const auto port = [this](EndpointId e, int nic) {
     const int chosen = nic == Hop::kNearestNic ? nearest_nic(e) : nic;
@@ -119,15 +134,17 @@ Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkSh
         const NodeId to = node_of(hop.to);
         if (from == to) {
           add(from, s.path_inside(local(hop.from), local(hop.to)));
-          return s.inside_latency();
+          return s.inside_latency(local(hop.from), local(hop.to));
         }
         if (fabric_.leaves() == 0) refuse(hop);
         const FoldedClos::Ends e = ends(hop);
         if (fabric_.path_count(e) == 0) refuse(hop);
-        add(from, s.path_out(local(hop.from), static_cast<int>(e.from.port)));
+        const auto from_port = static_cast<int>(e.from.port);
+        const auto to_port = static_cast<int>(e.to.port);
+        add(from, s.path_out(local(hop.from), from_port));
         append_fabric(e);
-        add(to, s.path_in(static_cast<int>(e.to.port), local(hop.to)));
-        return s.port_latency() * 2 + fabric_.path_latency(e);
+        add(to, s.path_in(to_port, local(hop.to)));
+        return s.port_latency(local(hop.from), from_port) + fabric_.path_latency(e) + s.port_latency(local(hop.to), to_port);
       },
       server_);
 }

@@ -68,6 +68,10 @@ class Network {
   [[nodiscard]] std::uint32_t rack_of(NodeId n) const;
   [[nodiscard]] std::uint32_t pod_of(NodeId n) const;
   [[nodiscard]] int nearest_nic(EndpointId e) const;  // index within the node
+  // Of two endpoints of one node, and of an endpoint and a NIC of its node (server.h). PRE: not the same endpoint.
+  [[nodiscard]] LinkTier inside_tier(EndpointId a, EndpointId b) const;
+  [[nodiscard]] int direct_links(EndpointId a, EndpointId b) const;
+  [[nodiscard]] std::size_t links_to_nic(EndpointId e, int nic) const;
 
   // Equal-cost paths, by structure. 1 inside a node or under one leaf, 0 when not connected. Order: spine-major as drawn
   // (path i of a leaf-spine with single cables runs over spine i).

@@ -21,8 +21,7 @@ std::string bits(double bps) {
 
 // Buses inside a server are known by their bytes, network links by their bits.
 std::string rate(LinkTier tier, Rate r) {
-  const bool is_bus = tier == LinkTier::kNvlink || tier == LinkTier::kPcie;
-  return is_bus ? fmt::format("{:.4g} GB/s", r.bytes_per_second() / 1e9) : bits(r.bytes_per_second() * 8);
+  return is_bus(tier) ? fmt::format("{:.4g} GB/s", r.bytes_per_second() / 1e9) : bits(r.bytes_per_second() * 8);
 }
 
 // What a rack is called.

@@ -26,8 +26,10 @@ class BareHost {
   [[nodiscard]] NoLinks path_inside(int, int) const { return {}; }
   [[nodiscard]] NoLinks path_out(int, int) const { return {}; }
   [[nodiscard]] NoLinks path_in(int, int) const { return {}; }
-  [[nodiscard]] Duration inside_latency() const { return {}; }
-  [[nodiscard]] Duration port_latency() const { return {}; }
+  [[nodiscard]] Duration inside_latency(int, int) const { return {}; }
+  [[nodiscard]] Duration port_latency(int, int) const { return {}; }
+  [[nodiscard]] LinkTier inside_tier(int, int) const { return LinkTier::kHost; }
+  [[nodiscard]] int direct_links(int, int) const { return 0; }
 };
 
 }  // namespace lockstep

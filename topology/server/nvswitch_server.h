@@ -40,8 +40,10 @@ class NvSwitchServer {
   [[nodiscard]] TwoLinks path_inside(int from, int to) const { return {nvlink(from), nvlink(to) + 1}; }
   [[nodiscard]] TwoLinks path_out(int gpu, int port) const { return {gpu_slot(gpu), nic_slot(port)}; }
   [[nodiscard]] TwoLinks path_in(int port, int gpu) const { return {nic_slot(port) + 1, gpu_slot(gpu) + 1}; }
-  [[nodiscard]] Duration inside_latency() const { return parts_.nvlink.latency * 2; }
-  [[nodiscard]] Duration port_latency() const { return parts_.gpu_pcie.latency + parts_.nic_pcie.latency; }
+  [[nodiscard]] Duration inside_latency(int, int) const { return parts_.nvlink.latency * 2; }
+  [[nodiscard]] Duration port_latency(int, int) const { return parts_.gpu_pcie.latency + parts_.nic_pcie.latency; }
+  [[nodiscard]] LinkTier inside_tier(int, int) const { return LinkTier::kNvlink; }
+  [[nodiscard]] int direct_links(int, int) const { return 0; }
 
  private:
   // Local devices: GPUs, NVSwitch, PCIe hub, NICs. Local links, in pairs (towards the switch or NIC first): GPU-NVSwitch,

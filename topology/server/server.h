@@ -8,18 +8,21 @@
 //   kind, name                of a local device
 //   links                     all of them in local order, with local devices at their ends
 //   port_devices              the local devices that are cabled to the fabric as ports 0, 1, ...
-//   path_inside               local links of the path between two endpoints of the node
+//   path_inside               local links of the path between two endpoints of the node: a range that lives as long as the server
 //   path_out, path_in         local links between an endpoint and a port
-//   inside_latency, port_latency   of these paths; the same for all endpoints and ports, and in both directions
+//   inside_latency, port_latency   of these paths; the same in both directions
+//   inside_tier               the slowest sort of link on that path: what a collective library takes the hop for
+//   direct_links              NVLink or xGMI links that join two endpoints with no switch between them
 #pragma once
 
 #include <variant>
 
 #include "topology/server/bare_host.h"
 #include "topology/server/nvswitch_server.h"
+#include "topology/server/wired_server.h"
 
 namespace lockstep {
 
-using Server = std::variant<BareHost, NvSwitchServer>;
+using Server = std::variant<BareHost, NvSwitchServer, WiredServer>;
 
 }  // namespace lockstep
