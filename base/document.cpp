@@ -68,7 +68,13 @@ Node Node::find(std::string_view key) const {
 
 Node Node::overrides() const {
   const Element& e = tree_->elements[index_];
-  return e.overrides == Element::kNone ? Node() : Node(tree_, e.overrides);
+  return e.overrides == Element::kNone || hides_overrides_ ? Node() : Node(tree_, e.overrides);
+}
+
+Node Node::without_overrides() const {
+  Node alone = *this;
+  alone.hides_overrides_ = true;
+  return alone;
 }
 
 Document::Document(std::unique_ptr<DocumentTree> tree) : tree_(std::move(tree)) {}

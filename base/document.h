@@ -54,11 +54,14 @@ class Node {
   // `--set server.gpus=4` on `server: dgx-h100`: the scalar keeps its text and carries the map {gpus: 4}, which a field that
   // refers to a preset lays over the preset. No Node when there is none.
   [[nodiscard]] Node overrides() const;
+  // The scalar alone.
+  [[nodiscard]] Node without_overrides() const;
 
  private:
   friend class Document;
   const DocumentTree* tree_ = nullptr;
   std::uint32_t index_ = 0;
+  bool hides_overrides_ = false;
 };
 
 enum class DocumentFormat : std::uint8_t { kYaml, kJson };

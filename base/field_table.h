@@ -88,6 +88,29 @@ class FieldTable {
     return SectionRef(e.doc);
   }
 
+  // A section that may also be given by one value: a scalar is what its key `scalar_key` holds, a list what `list_key` does
+  // (placement: spread, placement: [8-15, 0-7]). V is S or an optional of S; S is printed unless it is as it was made.
+  template <class V, class S>
+  SectionRef section_or_value(std::string name, V T::*member, const FieldTable<S>& table, std::string scalar_key,
+                              std::string list_key) {
+    SectionRef ref = section(std::move(name), member, table);
+    Entry& e = *entries_.back();
+    e.doc.type = "value, list or map";
+    e.read = [member, &table, scalar_key, list_key, read_map = e.read](const Node& n, T& out, ReadContext& c,
+                                                                       const std::string& path, ReadMode mode) {
+      if (!n.is_scalar() && !n.is_sequence()) return read_map(n, out, c, path, mode);
+      S& value = emplace_contained<S>(out.*member);
+      value = S{};
+      c.note_origin(path, n.position());
+      table.read_single(n.is_scalar() ? scalar_key : list_key, n.without_overrides(), value, c, path);
+      if (const Node overlay = n.overrides()) table.read(overlay, value, c, path, ReadMode::kOverlay);
+    };
+    e.print = [member, print_map = e.print](const T& v, ConfigPrinter& p, const std::string& path) {
+      if (!(v.*member == V{})) print_map(v, p, path);
+    };
+    return ref;
+  }
+
   template <class S>
   SectionRef list(std::string name, std::vector<S> T::*member, const FieldTable<S>& table) {
     Entry& e = add(std::move(name), FieldShape::kList, "list of maps");
@@ -207,11 +230,7 @@ class FieldTable {
       const FieldDoc& doc = entries_[k]->doc;
       if (doc.is_required && !seen[k]) detail::report_missing_key(node, doc, context, path);
     }
-    if (context.diagnostics().error_count() != errors) return false;
-    if (!context.runs_checks()) return true;
-    Section section(context, path);
-    for (const auto& check : checks_) check(out, section);
-    return context.diagnostics().error_count() == errors;
+    return context.diagnostics().error_count() == errors && run_checks(out, context, path);
   }
 
   // The same for the root of a document, which must begin with `kind: KIND`.
@@ -289,6 +308,24 @@ class FieldTable {
     }
     if (key == "preset" && mode == ReadMode::kOverlay) return;
     detail::report_unknown_key(node, i, docs(), context, path);
+  }
+
+  // `node` is the value of one key, whose path is that of the whole section.
+  void read_single(const std::string& key, const Node& node, T& out, ReadContext& context, const std::string& path) const {
+    const std::size_t errors = context.diagnostics().error_count();
+    for (const auto& e : entries_) {
+      if (e->doc.name == key) e->read(node, out, context, path, ReadMode::kWhole);
+    }
+    if (context.diagnostics().error_count() == errors) run_checks(out, context, path);
+  }
+
+  // True when they find nothing wrong.
+  bool run_checks(const T& value, ReadContext& context, const std::string& path) const {
+    if (!context.runs_checks()) return true;
+    const std::size_t errors = context.diagnostics().error_count();
+    Section section(context, path);
+    for (const auto& check : checks_) check(value, section);
+    return context.diagnostics().error_count() == errors;
   }
 
   template <class S>

@@ -16,6 +16,8 @@
 #include "workloads/model/fit.h"
 #include "workloads/model/flops.h"
 #include "workloads/model/memory.h"
+#include "workloads/parallel/locality.h"
+#include "workloads/parallel/placement.h"
 #include "workloads/schedule/training_program.h"
 
 namespace lockstep {
@@ -125,7 +127,7 @@ struct RunnableJob {
       : prepared(on),
         program(of),
         gpu(performance_of(cluster.server->gpu)),
-        placement(place_ranks(plan)),
+        placement(place_ranks(plan, on.network, options.seed)),
         slow_gpus(gpu_slowdowns(cluster, options.seed)),
         placed(place_job(program, placement, prepared.router, rank_slowdowns(slow_gpus, placement))),
         partition(options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed)),
@@ -194,11 +196,12 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.gpus = program.world_size();
   r.stages = plan.pp();
   r.has_stragglers = cluster.stragglers.has_value();
-  r.slow_gpus = std::count_if(job.slow_gpus.begin(), job.slow_gpus.end(), [](std::int64_t s) { return s > 0; });
+  r.slow_gpus = std::count_if(job.placed.slowdowns.begin(), job.placed.slowdowns.end(), [](std::int64_t s) { return s > 0; });
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal.valid() ? ideal.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
   r.links = busiest_links(prepared.router, job.partition.links, *model, run.step_time);
+  r.locality = job_locality(program, plan.layout, job.placement, prepared.network);
   r.symmetry = symmetry_report(job.placed, job.partition, options.uses_symmetry);
   r.symmetry.repeated_s = run.skipped.seconds();
   r.events = run.totals.events;

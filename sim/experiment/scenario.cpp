@@ -25,6 +25,8 @@ bool apply_options(const ScenarioRequest& request, Document& document, Diagnosti
   return is_good;
 }
 
+ClusterSize size_of(const ClusterSpec& cluster) { return {cluster.gpus(), cluster.server->gpus}; }
+
 }  // namespace
 
 const FieldTable<ScenarioSpec>& scenario_fields() {
@@ -37,7 +39,7 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
         s.error("cluster", "the cluster has bare hosts, and a job needs servers with GPUs", "give it nodes and server");
         return;
       }
-      (void)resolve_plan(spec.job, spec.cluster.gpus(), [&](std::string_view key, std::string message, std::string hint) {
+      (void)resolve_plan(spec.job, size_of(spec.cluster), [&](std::string_view key, std::string message, std::string hint) {
         s.error(join_path("job", key), std::move(message), std::move(hint));
       });
     });
@@ -60,7 +62,7 @@ std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContex
 std::optional<Scenario> read_scenario(const Document& document, ReadContext& context) {
   Scenario scenario;
   if (!scenario_fields().read_document(document, scenario.spec, context)) return std::nullopt;
-  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, scenario.spec.cluster.gpus(), ReportFault());
+  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, size_of(scenario.spec.cluster), ReportFault());
   LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);
   return scenario;

@@ -24,6 +24,22 @@ Json memory_json(const MemoryReport& m) {
           {"buffers", m.buffers},       {"total", m.total},         {"capacity", m.capacity}};
 }
 
+Json locality_json(const std::vector<GroupLocality>& groups) {
+  Json j = Json::object();
+  for (const GroupLocality& g : groups) {
+    j[g.name] = {{"groups", g.groups},
+                 {"size", g.size},
+                 {"nodes", g.mean(g.nodes)},
+                 {"racks", g.mean(g.racks)},
+                 {"pods", g.mean(g.pods)},
+                 {"edges", g.edges},
+                 {"between_nodes", g.share(g.edges_between_nodes)},
+                 {"between_racks", g.share(g.edges_between_racks)},
+                 {"between_pods", g.share(g.edges_between_pods)}};
+  }
+  return j;
+}
+
 Json object(const RunResult& r) {
   Json j;
   j["schema_version"] = kSchemaVersion;
@@ -54,6 +70,7 @@ Json object(const RunResult& r) {
   j["ideal_step_time_s"] = r.ideal_step_time_s;
   j["effective_gpus"] = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0.0;
   j["bottleneck"] = r.bottleneck;
+  if (!r.locality.empty()) j["locality"] = locality_json(r.locality);
   if (r.cost) {
     Json& cost = j["cost"];
     cost["usd_per_gpu_hour"] = r.cost->usd_per_gpu_hour;

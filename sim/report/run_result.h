@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/parallel/locality.h"
 #include "workloads/program.h"
 
 namespace lockstep {
@@ -82,6 +83,7 @@ struct RunResult {
   std::string memory_advice;           // empty when it fits
   std::array<double, kTimeClassCount> breakdown_s = {};
   std::vector<LinkReport> links;  // busiest first
+  std::vector<GroupLocality> locality;
   std::string bottleneck;
   std::optional<CostReport> cost;
 

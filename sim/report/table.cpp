@@ -83,6 +83,17 @@ std::string links(const RunResult& r) {
   return out;
 }
 
+std::string locality(const RunResult& r) {
+  if (r.locality.empty()) return {};
+  std::string out = "\nLocality         groups x size    nodes  racks   pods    edges between nodes   racks    pods\n";
+  for (const GroupLocality& g : r.locality) {
+    out += fmt::format("  {:<10}{:>12} x {:<6}{:>7.1f}{:>7.1f}{:>7.1f}{:>20.1f} %{:>6.1f} %{:>6.1f} %\n", g.name, g.groups,
+                       g.size, g.mean(g.nodes), g.mean(g.racks), g.mean(g.pods), 100 * g.share(g.edges_between_nodes),
+                       100 * g.share(g.edges_between_racks), 100 * g.share(g.edges_between_pods));
+  }
+  return out;
+}
+
 std::string cost(const RunResult& r) {
   if (!r.cost) return {};
   std::string out = "\nCost\n";
@@ -97,7 +108,7 @@ std::string cost(const RunResult& r) {
 std::string to_table(const RunResult& r) {
   std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job,
                                 r.plan, r.gpus, r.network);
-  out += throughput(r) + breakdown(r) + memory(r) + links(r) + cost(r);
+  out += throughput(r) + breakdown(r) + memory(r) + links(r) + locality(r) + cost(r);
   return out + fmt::format("\nBottleneck: {}.\nSymmetry: {}.\n", r.bottleneck, symmetry_sentence(r));
 }
 

@@ -90,7 +90,7 @@ RC_GTEST_PROP(Partition, IsTheCoarsestEquitableOne, ()) {
   const PreparedCluster prepared(s.cluster, s.seed);
   const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
   std::vector<std::int64_t> slow = gpu_slowdowns(s.cluster, s.seed);
-  const PlacedJob job = place_job(program, place_ranks(s.plan), prepared.router, slow);
+  const PlacedJob job = place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, slow);
   const Partition p = coarsest_partition(job);
   RC_ASSERT(is_equitable(job, p));
   RC_ASSERT(is_equitable(job, finest_partition(job)));
@@ -113,7 +113,8 @@ RC_GTEST_PROP(Partition, MergedClassesAreNotEquitable, ()) {
   const test::RandomScenario s = test::draw_scenario();
   const PreparedCluster prepared(s.cluster, s.seed);
   const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
-  const PlacedJob job = place_job(program, place_ranks(s.plan), prepared.router, gpu_slowdowns(s.cluster, s.seed));
+  const PlacedJob job =
+      place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, gpu_slowdowns(s.cluster, s.seed));
   Partition p = coarsest_partition(job);
   RC_PRE(p.ranks.count() > 1);
   const auto a = static_cast<std::uint32_t>(test::draw(0, static_cast<std::int64_t>(p.ranks.count()) - 2));

@@ -126,7 +126,7 @@ inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
   RandomScenario out;
   std::int64_t ranks = 0;
   JobSpec job = draw_job(max_ranks, ranks);
-  job.placement = draw_placement(ranks);
+  job.placement.endpoints = draw_placement(ranks);
   out.cluster = draw_cluster(ranks);
   out.plan = plan_of(job, ranks);
   out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;

@@ -35,10 +35,10 @@ class Jobs : public testing::Test {
   }
 
   // What a plan on `gpus` GPUs is told.
-  static std::string plan_faults(const JobSpec& job, std::int64_t gpus) {
+  static std::string plan_faults(const JobSpec& job, const ClusterSize& cluster) {
     Diagnostics d;
     (void)resolve_plan(
-        job, gpus,
+        job, cluster,
         [](std::string_view) {
           return Position{"job.yaml", 3, 5};
         },
@@ -144,7 +144,7 @@ TEST_F(Jobs, AProductThatIsNotTheGpuCountSaysWhatWouldBe) {
   job.dp = 3;
   EXPECT_NE(plan_faults(job, 128).find(
                 "tp 8 x pp 4 x dp 3 = 96 GPUs, but the cluster has 128: the job must fill the cluster (dp 4 or "
-                "dp: auto, or fewer nodes)"),
+                "dp: auto, or gpus: 96)"),
             std::string::npos)
       << plan_faults(job, 128);
   EXPECT_NE(plan_faults(job, 64).find("the job is larger than the cluster"), std::string::npos);
@@ -177,9 +177,9 @@ TEST_F(Jobs, PlansThatCannotBeCutSayWhy) {
   job.gradient_accumulation = 6;
   EXPECT_NE(plan_faults(job, 4).find("multiple of pp 4 micro-batches, not 6"), std::string::npos);
   job = llama70b();
-  job.placement = {0, 0};
-  EXPECT_NE(plan_faults(job, 2).find("endpoint 0 holds two ranks"), std::string::npos);
-  job.placement = {0, 2};
+  job.placement.endpoints = {0, 0};
+  EXPECT_NE(plan_faults(job, 2).find("endpoint 0 is named twice"), std::string::npos);
+  job.placement.endpoints = {0, 2};
   EXPECT_NE(plan_faults(job, 2).find("the cluster has no endpoint 2"), std::string::npos);
 }
 

@@ -55,6 +55,8 @@ std::vector<Change> changes_of(const JobSpec& job) {
 
 bool fits(JobSpec job, std::int64_t gpus, std::int64_t capacity) {
   job.dp = AutoCount();
+  job.gpus.reset();
+  job.placement = {};
   if (job.global_batch) job.gradient_accumulation.reset();
   const std::optional<TrainingPlan> plan = resolve_plan(job, gpus, ReportFault());
   return plan && peak_memory(*plan).total() <= capacity;

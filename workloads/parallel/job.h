@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/index_range.h"
 #include "base/units.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
+#include "workloads/parallel/placement_spec.h"
 
 namespace lockstep {
 
@@ -64,7 +64,9 @@ struct JobSpec {
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
 
-  std::vector<IndexRange> placement;  // endpoint of each rank; empty: rank i on GPU i
+  std::optional<std::int64_t> gpus;     // that the job takes; absent: all that its placement leaves it
+  PlacementSpec placement;              // which nodes
+  std::optional<RankOrder> rank_order;  // over their GPUs; absent: tp-cp-dp-pp, or that of the placement policy
 };
 
 // kind: job. Checks of the job against a cluster are resolve_plan()'s.

@@ -52,8 +52,17 @@ void add_parallelism(FieldTable<JobSpec>& t) {
       .source("Megatron-LM's linear layers with asynchronous communication do as `backward` says");
   t.field("scatter_gather", &JobSpec::scatter_gather)
       .doc("pipeline messages are cut by tp and gathered on arrival; no effect with sequence_parallel, which cuts them anyway");
-  t.field("placement", &JobSpec::placement)
-      .doc("endpoint of each rank, tp fastest, then dp, then pp, like [8-15, 0-7]; absent: rank i on GPU i");
+  t.field("gpus", &JobSpec::gpus)
+      .range(1, kMostRanks)
+      .doc(
+          "GPUs the job takes, whole nodes if more than one; absent: all of the cluster, or of the placement's free nodes or "
+          "hosts");
+  t.section_or_value("placement", &JobSpec::placement, placement_fields(), "policy", "endpoints")
+      .doc("where the job runs: a policy, a list of endpoints in the order of ranks, like [8-15, 0-7], or a map");
+  t.field("rank_order", &JobSpec::rank_order)
+      .doc(
+          "which axis runs fastest over the GPUs of the placement: tp, cp, dp and pp in any order, fastest first; absent: "
+          "tp-cp-dp-pp, with rail_aligned tp-cp-pp-dp");
 }
 
 void add_data_parallelism(FieldTable<JobSpec>& t) {

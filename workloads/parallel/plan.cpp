@@ -8,6 +8,7 @@
 
 #include "base/wide.h"
 #include "workloads/model/flops.h"
+#include "workloads/parallel/placement.h"
 
 namespace lockstep {
 namespace {
@@ -21,7 +22,8 @@ std::int64_t largest_power_of_two(std::int64_t n, std::int64_t limit) {
 
 class Resolver {
  public:
-  Resolver(const JobSpec& job, std::int64_t gpus, const ReportFault& report) : job_(job), gpus_(gpus), report_(report) {
+  Resolver(const JobSpec& job, const ClusterSize& cluster, const ReportFault& report)
+      : job_(job), cluster_(cluster), report_(report) {
     plan_.job = job;
   }
 
@@ -29,6 +31,7 @@ class Resolver {
     check_shards();
     check_stages();
     check_options();
+    check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
     check_placement();
@@ -123,34 +126,70 @@ class Resolver {
     }
   }
 
+  // How many GPUs the job takes, and whether its placement has them.
+  void check_gpus() {
+    const PlacementSpec& p = job_.placement;
+    const std::int64_t per_node = cluster_.gpus_per_node;
+    std::int64_t free = cluster_.gpus;
+    if (!p.hosts.empty()) {
+      free = checked_mul(index_count(p.hosts), per_node);
+    } else if (p.endpoints.empty()) {
+      free -= taken_nodes(p.taken, cluster_.nodes()) * per_node;
+    }
+    gpus_ = job_.gpus.value_or(free);
+    if (free == 0) {
+      fail("placement", "others have taken every node", "a smaller share in placement.taken");
+    } else if (gpus_ > cluster_.gpus) {
+      fail("gpus", fmt::format("{} GPUs, but the cluster has {}", gpus_, cluster_.gpus), "fewer, or a larger cluster");
+    } else if (p.endpoints.empty() && gpus_ > per_node && gpus_ % per_node != 0) {
+      // WHY: a node's NICs would be shared with whoever has its other GPUs, and nobody is there to share them.
+      fail("gpus", fmt::format("{} GPUs are no whole number of nodes of {}", gpus_, per_node),
+           fmt::format("{} or {}; or placement: [...] to name the GPUs", gpus_ / per_node * per_node,
+                       ceil_div(gpus_, per_node) * per_node));
+    } else if (p.endpoints.empty() && gpus_ > free) {
+      fail("gpus",
+           fmt::format("the job needs {} nodes, but its placement has {} of {}", ceil_div(gpus_, per_node), free / per_node,
+                       cluster_.nodes()),
+           fmt::format("at most {} GPUs, or another placement", free));
+    } else if (!p.hosts.empty() && index_count(p.hosts) > ceil_div(gpus_, per_node)) {
+      fail("placement", fmt::format("{} hosts for {} GPUs", index_count(p.hosts), gpus_),
+           fmt::format("{} hosts, or no gpus", ceil_div(gpus_, per_node)));
+    }
+  }
+
+  // "the cluster has 128": of which the sizes must be a part.
+  [[nodiscard]] std::string available() const {
+    return gpus_ == cluster_.gpus ? fmt::format("the cluster has {}", gpus_) : fmt::format("the job takes {}", gpus_);
+  }
+
   // Nothing when it cannot be told.
   std::optional<std::int64_t> data_parallel_size() {
     const std::int64_t model_gpus = checked_mul(job_.tp, job_.pp);
+    const char* larger = gpus_ == cluster_.gpus ? ": the job is larger than the cluster" : "";
     if (!job_.dp.is_auto()) {
       const std::int64_t product = checked_mul(model_gpus, job_.dp.count());
       if (product == gpus_) return job_.dp.count();
       const std::string sizes = fmt::format("tp {} x pp {} x dp {} = {} GPUs", job_.tp, job_.pp, job_.dp.count(), product);
+      const bool divides = gpus_ % model_gpus == 0 && gpus_ > 0;
+      const std::string other_dp = divides ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus) : std::string();
       if (product > gpus_) {
-        fail("dp", fmt::format("{}, but the cluster has {}: the job is larger than the cluster", sizes, gpus_),
-             gpus_ % model_gpus == 0 && gpus_ > 0 ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus)
-                                                  : "a larger cluster, or smaller sizes");
+        fail("dp", fmt::format("{}, but {}{}", sizes, available(), larger),
+             divides ? other_dp : "a larger cluster, or smaller sizes");
       } else {
-        fail("dp", fmt::format("{}, but the cluster has {}: the job must fill the cluster", sizes, gpus_),
-             gpus_ % model_gpus == 0 ? fmt::format("dp {} or dp: auto, or fewer nodes", gpus_ / model_gpus)
-                                     : "the product must be the number of GPUs");
+        fail("dp", fmt::format("{}, but {}: the job must fill {}", sizes, available(), job_.gpus ? "them" : "the cluster"),
+             fmt::format("{}gpus: {}", divides ? other_dp + ", or " : "", product));
       }
       return std::nullopt;
     }
     if (model_gpus > gpus_) {
-      fail("dp",
-           fmt::format("tp {} x pp {} = {} GPUs, but the cluster has {}: the job is larger than the cluster", job_.tp, job_.pp,
-                       model_gpus, gpus_),
+      fail("dp", fmt::format("tp {} x pp {} = {} GPUs, but {}{}", job_.tp, job_.pp, model_gpus, available(), larger),
            "a larger cluster, or smaller tp and pp");
       return std::nullopt;
     }
     if (gpus_ % model_gpus != 0) {
       fail("dp", fmt::format("{} GPUs are not divisible by tp {} x pp {} = {}", gpus_, job_.tp, job_.pp, model_gpus),
-           "dp: auto fills the cluster, so tp x pp must divide its GPUs");
+           fmt::format("dp: auto fills them, so tp x pp must divide their number; or gpus: {}",
+                       gpus_ / model_gpus * model_gpus));
       return std::nullopt;
     }
     return gpus_ / model_gpus;
@@ -188,20 +227,47 @@ class Resolver {
   }
 
   void check_placement() {
-    if (job_.placement.empty()) return;
-    const std::int64_t count = index_count(job_.placement);
+    check_rails();
+    const PlacementSpec& p = job_.placement;
+    if (!p.hosts.empty()) check_named("node", p.hosts, cluster_.nodes());
+    if (p.endpoints.empty()) return;
+    const std::int64_t count = index_count(p.endpoints);
     if (count != gpus_) {
-      fail("placement", fmt::format("{} endpoints for {} ranks", count, gpus_), "one endpoint per rank");
+      fail("placement", fmt::format("{} endpoints for {} ranks", count, gpus_),
+           fmt::format("one endpoint per rank; gpus: {} for a job that leaves others free", count));
       return;
     }
-    std::vector<std::int64_t> sorted = all_indices(job_.placement);
-    std::sort(sorted.begin(), sorted.end());
-    if (sorted.front() < 0 || sorted.back() >= gpus_) {
-      fail("placement", fmt::format("the cluster has no endpoint {}", sorted.front() < 0 ? sorted.front() : sorted.back()),
-           fmt::format("endpoints are 0 to {}", gpus_ - 1));
-    } else if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      fail("placement", fmt::format("endpoint {} holds two ranks", *twice), "one rank per endpoint");
+    check_named("endpoint", p.endpoints, cluster_.gpus);
+  }
+
+  void check_named(std::string_view what, const std::vector<IndexRange>& ranges, std::int64_t count) {
+    if (index_count(ranges) > count) {
+      fail("placement", fmt::format("{} {}s, but the cluster has {}", index_count(ranges), what, count), "each at most once");
+      return;
     }
+    std::vector<std::int64_t> sorted = all_indices(ranges);
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.back() >= count) {
+      fail("placement", fmt::format("the cluster has no {} {}", what, sorted.back()),
+           fmt::format("{}s are 0 to {}", what, count - 1));
+    } else if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+      fail("placement", fmt::format("{} {} is named twice", what, *twice), "each at most once");
+    }
+  }
+
+  void check_rails() {
+    if (job_.placement.policy != PlacementPolicy::kRailAligned) return;
+    if (job_.rank_order) {
+      fail("rank_order", "placement: rail_aligned has an order of its own, tp-cp-pp-dp",
+           "leave it out, or placement: rack_aware");
+    }
+    const std::int64_t replica = checked_mul(job_.tp, job_.pp);
+    const std::int64_t per_node = cluster_.gpus_per_node;
+    if (gpus_ <= per_node || per_node % replica == 0 || replica % per_node == 0) return;
+    fail("placement",
+         fmt::format("a replica of tp {} x pp {} = {} GPUs begins on another GPU of each node of {}: its group has no rail",
+                     job_.tp, job_.pp, replica, per_node),
+         "for rail_aligned tp x pp divides the GPUs of a node, or is a multiple of them");
   }
 
   // Byte counts are 64-bit integers and times have a range; far beyond any machine they would overflow.
@@ -231,7 +297,8 @@ class Resolver {
   }
 
   const JobSpec& job_;
-  std::int64_t gpus_;
+  ClusterSize cluster_;
+  std::int64_t gpus_ = 0;  // of the job
   const ReportFault& report_;
   TrainingPlan plan_;
   bool has_failed_ = false;
@@ -239,24 +306,21 @@ class Resolver {
 
 }  // namespace
 
-std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report) {
-  return Resolver(job, gpus, report).resolve();
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, const ClusterSize& cluster, const ReportFault& report) {
+  return Resolver(job, cluster, report).resolve();
 }
 
-std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
+std::optional<TrainingPlan> resolve_plan(const JobSpec& job, const ClusterSize& cluster, const PositionOf& position_of,
                                          Diagnostics& diagnostics) {
-  return resolve_plan(job, gpus, [&](std::string_view key, std::string message, std::string hint) {
+  return resolve_plan(job, cluster, [&](std::string_view key, std::string message, std::string hint) {
     diagnostics.error(position_of(key), std::string(key), std::move(message), std::move(hint));
   });
 }
 
-std::vector<EndpointId> place_ranks(const TrainingPlan& plan) {
-  std::vector<EndpointId> out;
-  if (plan.job.placement.empty()) {
-    for (std::uint32_t r = 0; r < plan.layout.world_size(); ++r) out.push_back(EndpointId(r));
-  }
-  for (const std::int64_t i : all_indices(plan.job.placement)) out.push_back(EndpointId(static_cast<std::uint32_t>(i)));
-  return out;
+RankOrder TrainingPlan::rank_order() const {
+  if (job.rank_order) return *job.rank_order;
+  if (job.placement.policy != PlacementPolicy::kRailAligned) return {};
+  return {{ParallelAxis::kTp, ParallelAxis::kCp, ParallelAxis::kPp, ParallelAxis::kDp}};
 }
 
 }  // namespace lockstep

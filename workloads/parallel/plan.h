@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "topology/network.h"
 #include "workloads/parallel/job.h"
 #include "workloads/parallel/layout.h"
 
@@ -41,6 +40,8 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t micro_batch_tokens() const { return job.micro_batch * job.seq_len / layout.sizes().cp; }
   // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
   [[nodiscard]] bool splits_backward() const { return job.tp_overlap == TpOverlap::kBackward && tp() > 1; }
+  // Of the ranks over the GPUs of the placement. With pipeline stages inside the nodes, replicas keep to equal GPU numbers.
+  [[nodiscard]] RankOrder rank_order() const;
   // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
   [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.
@@ -55,14 +56,22 @@ struct TrainingPlan {
 // Told of every fault: the key of the job it belongs to, what is wrong, what to do.
 using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;
 
-// Checks the job against `gpus` GPUs. Reports every fault found and returns nothing if there was one.
-[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const ReportFault& report);
+// What a job must know of its cluster.
+struct ClusterSize {
+  std::int64_t gpus = 0;
+  std::int64_t gpus_per_node = 0;
+
+  ClusterSize(std::int64_t all) : ClusterSize(all, all) {}  // NOLINT(google-explicit-constructor): one node
+  ClusterSize(std::int64_t all, std::int64_t per_node) : gpus(all), gpus_per_node(per_node) {}
+  [[nodiscard]] std::int64_t nodes() const { return gpus / gpus_per_node; }
+};
+
+// Checks the job against its cluster. Reports every fault found and returns nothing if there was one.
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, const ClusterSize& cluster,
+                                                       const ReportFault& report);
 // The same with faults as diagnostics; position_of("tp") is where that key was written.
 using PositionOf = std::function<Position(std::string_view key)>;
-[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, std::int64_t gpus, const PositionOf& position_of,
-                                                       Diagnostics& diagnostics);
-
-// Where each rank runs: as the job says, or packed, rank i on endpoint i.
-[[nodiscard]] std::vector<EndpointId> place_ranks(const TrainingPlan& plan);
+[[nodiscard]] std::optional<TrainingPlan> resolve_plan(const JobSpec& job, const ClusterSize& cluster,
+                                                       const PositionOf& position_of, Diagnostics& diagnostics);
 
 }  // namespace lockstep
