@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "topology/cluster_spec.h"
 #include "topology/network.h"
+#include "topology/server/server_wiring.h"
 
 namespace lockstep {
 namespace {
@@ -16,18 +17,59 @@ Wire cable(const ClusterSpec& c, const std::optional<Rate>& speed, const std::op
   return {payload_share == 1 ? nominal : nominal.scaled(payload_share), nominal, hop};
 }
 
+std::vector<MeshCable> mesh_cables(const ServerSpec& s) {
+  std::vector<MeshCable> cables;
+  if (!s.mesh) return cables;
+  for (const MeshPair& p : s.mesh->pairs) cables.push_back({p.gpus[0], p.gpus[1], p.links});
+  for (int a = 0; s.mesh->is_full && a < s.gpus; ++a) {
+    for (int b = a + 1; b < s.gpus; ++b) cables.push_back({a, b, s.gpu_ports()->links / (s.gpus - 1)});
+  }
+  return cables;
+}
+
+PcieTree tree_of(const PcieTreeSpec& spec, const ServerSpec& s) {
+  PcieTree tree{.sockets = spec.sockets, .switches_per_socket = spec.switches_per_socket};
+  const PcieSpec uplink = spec.uplink.value_or(s.gpu.pcie);
+  tree.uplink = {uplink.payload, uplink.rate, s.pcie_latency};
+  if (spec.inter_socket) {
+    tree.inter_socket = {spec.inter_socket->payload, spec.inter_socket->rate, spec.inter_socket->latency};
+  }
+  return tree;
+}
+
 Server server_of(const ClusterSpec& c) {
   if (c.endpoints) return BareHost{};
   const ServerSpec& s = *c.server;
+  const Interconnect joined_by = s.joined_by();
+  const NvlinkSpec* ports = s.gpu_ports();
+  const Duration hop = s.nvlink_latency.value_or(Duration());
   const PcieSpec slot = s.nic_pcie.value_or(s.gpu.pcie);
-  NvSwitchServer::Parts parts{.gpus = s.gpus, .nics = c.ports_per_node()};
-  if (s.gpu.nvlink) parts.nvlink = {s.gpu.nvlink->payload(), s.gpu.nvlink->nominal(), s.nvlink_latency};
-  parts.gpu_pcie = {s.gpu.pcie.payload, s.gpu.pcie.rate, s.pcie_latency};
-  parts.nic_pcie = {slot.payload, slot.rate, s.pcie_latency};
-  if (c.network && !c.network->gpudirect) {
-    parts.nic_pcie.capacity = std::min(parts.nic_pcie.capacity, c.network->host_path_rate);
+  const bool nics_reach_gpus = !c.network || c.network->gpudirect;
+  Wire gpu_slot = {s.gpu.pcie.payload, s.gpu.pcie.rate, s.pcie_latency};
+  Wire nic_slot = {slot.payload, slot.rate, s.pcie_latency};
+  if (!nics_reach_gpus) nic_slot.capacity = std::min(nic_slot.capacity, c.network->host_path_rate);
+  if (joined_by == Interconnect::kNvSwitch && !s.pcie) {
+    return NvSwitchServer({.gpus = s.gpus,
+                           .nics = c.ports_per_node(),
+                           .nvlink = {ports->payload(), ports->nominal(), hop},
+                           .gpu_pcie = gpu_slot,
+                           .nic_pcie = nic_slot});
   }
-  return NvSwitchServer(parts);
+  if (s.pcie && s.pcie->staging) gpu_slot.capacity = std::min(gpu_slot.capacity, s.pcie->staging->rate);
+  ServerParts parts{.gpus = s.gpus, .nics = c.ports_per_node(), .gpu_slot = gpu_slot, .nic_slot = nic_slot};
+  if (joined_by == Interconnect::kNvSwitch) parts.nvswitch = Wire{ports->payload(), ports->nominal(), hop};
+  if (joined_by == Interconnect::kMesh) {
+    parts.mesh = mesh_cables(s);
+    parts.mesh_link = {ports->payload_per_link, ports->rate_per_link, hop};
+    parts.mesh_tier = s.gpu.xgmi ? LinkTier::kXgmi : LinkTier::kNvlink;
+  }
+  if (s.pcie) {
+    parts.tree = tree_of(*s.pcie, s);
+    parts.has_p2p = s.pcie->p2p;
+    if (s.pcie->staging) parts.staging_latency = s.pcie->staging->latency;
+  }
+  parts.nics_reach_gpus = nics_reach_gpus;
+  return wire_server(parts);
 }
 
 }  // namespace

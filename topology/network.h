@@ -85,7 +85,8 @@ class Network {
   Duration append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
   // Every link of every equal-cost path once, with its even share. PRE: path_count divides weight. Cost: links, not paths.
   Duration append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
-  // Of the links that spray loads alike only the first (FoldedClos::first_of_bundle). Cost: at most ten links.
+  // Of the links that spray loads alike only the first (FoldedClos::first_of_bundle). Cost: at most six links, and those inside the two
+  // nodes, five each at most.
   Duration append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
 
   [[nodiscard]] const Server& server() const { return server_; }

@@ -20,8 +20,9 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
     CollectiveTuning& t = tunings[static_cast<std::size_t>(nodes - 1)];
     if (cluster.server) {
       const GpuSpec& gpu = cluster.server->gpu;
-      t = gpu.nvlink ? tuning_for(gpu.generation, gpu.nvlink->payload(), gpu.nvlink->ring_drain.value, nodes)
-                     : tuning_for(gpu.generation, Rate::units(0), 0, nodes);
+      const NvlinkSpec* ports = cluster.server->gpu_ports();
+      t = ports != nullptr ? tuning_for(gpu.generation, ports->payload(), ports->ring_drain.value, nodes)
+                           : tuning_for(gpu.generation, Rate::units(0), 0, nodes);
     } else {
       // Bare hosts have no collective library of their own generation; the newest measured one stands in.
       t = tuning_for(GpuGeneration::kHopper, Rate::units(0), 0, nodes);

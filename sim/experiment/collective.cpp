@@ -108,7 +108,7 @@ std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Rou
       PairFlow& flow = flows.emplace_back();
       router.add(hop, hash_words({hop.from.value(), hop.to.value()}), flow.route);
       Router::finish(flow.route);
-      flow.latency = send_latency(tunings[0], net.node_of(hop.from) == net.node_of(hop.to), flow.route.latency);
+      flow.latency = send_latency(tunings[0], hop_kind(net, hop.from, hop.to), flow.route.latency);
     }
   }
   const std::vector<Rate> capacities = link_capacities(net);

@@ -97,7 +97,7 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
   r.samples_per_s = sequences / r.step_time_s;
   r.tokens_per_s = sequences * static_cast<double>(plan.job.seq_len) / r.step_time_s;
   const StepFlops flops = step_flops(plan);
-  const double peak = cluster.server->gpu.peak.bf16.per_second;
+  const double peak = cluster.server->gpu.peak.training().per_second;
   const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
   r.peak_tflops = peak * 1e-12;
   r.tflops_per_gpu = flops.model / per_gpu_second * 1e-12;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/quantity.h"
 #include "sim/report/topology_report.h"
 
@@ -78,10 +80,14 @@ std::string switches(const TopologyReport& r) {
 }
 
 std::string cables(const TopologyReport& r) {
-  std::string out = fmt::format("\n  {:<16}{:>8}{:>13}{:>14}{:>12}\n", "Cables", "count", "line rate", "payload", "latency");
+  const auto ends = [](const CableReport& c) { return fmt::format("{} - {}", to_text(c.low), to_text(c.high)); };
+  std::size_t width = 16;
+  for (const CableReport& c : r.cables) width = std::max(width, ends(c).size() + 1);
+  std::string out =
+      fmt::format("\n  {:<{}}{:>8}{:>13}{:>14}{:>12}\n", "Cables", width, "count", "line rate", "payload", "latency");
   for (const CableReport& c : r.cables) {
-    out += fmt::format("  {:<16}{:>8}{:>13}{:>14}{:>12}\n", fmt::format("{} - {}", to_text(c.low), to_text(c.high)), c.count,
-                       rate(c.tier, c.rate), rate(c.tier, c.payload), to_text(c.latency));
+    out += fmt::format("  {:<{}}{:>8}{:>13}{:>14}{:>12}\n", ends(c), width, c.count, rate(c.tier, c.rate),
+                       rate(c.tier, c.payload), to_text(c.latency));
   }
   return out;
 }

@@ -319,7 +319,7 @@ class Runtime {
     start_transfer(activity, RouteForm::kClosed,
                    {.weight = in_.message_weight,
                     .bytes = op.amount,
-                    .latency = send_latency(in_.tunings[0], group.channel->is_local, group.channel->path_latency),
+                    .latency = send_latency(in_.tunings[0], group.channel->hop, group.channel->path_latency),
                     .members = group.size});
   }
 

@@ -164,15 +164,16 @@ class Refinement {
     for (std::size_t i = 0; i < job_.communicators.size(); ++i) {
       const PlacedCommunicator& c = job_.communicators[i];
       const auto word = [](auto v) { return static_cast<std::uint64_t>(v); };
-      activities_.signature[i] = Signature::of(
-          hash_words({word(c.shape.nodes), word(c.shape.channels), word(c.shape.nvlink_channels), word(c.shape.weight)}),
-          hash_words(
-              {word(c.shape.network_latency.picos()), word(c.closed_rate.units()), word(c.open_rate.units()), c.tuning}));
+      activities_.signature[i] =
+          Signature::of(hash_words({word(c.shape.nodes), word(c.shape.channels), word(c.shape.nvlink_channels),
+                                    word(c.shape.uses_pcie), word(c.shape.weight)}),
+                        hash_words({word(c.shape.network_latency.picos()), word(c.closed_rate.units()),
+                                    word(c.open_rate.units()), c.tuning}));
     }
     for (std::size_t i = 0; i < job_.channels.size(); ++i) {
       const PlacedChannel& c = job_.channels[i];
       activities_.signature[job_.communicators.size() + i] =
-          Signature::of(static_cast<std::uint64_t>(c.path_latency.picos()), c.is_local ? 5 : 6);
+          Signature::of(static_cast<std::uint64_t>(c.path_latency.picos()), 5 + static_cast<std::uint64_t>(c.hop));
     }
     activities_.split();
     read_ports();

@@ -99,7 +99,7 @@ class CommunicatorPlacer {
   void add_rings(CommId id, PlacedCommunicator& comm) {
     endpoints_.clear();
     for (const Rank r : members_) endpoints_.push_back(placement_[r.index()]);
-    comm.shape = shape_ring(router_, endpoints_, id.value());
+    comm.shape = shape_ring(router_, endpoints_, id.value(), 0, &rings_);
     comm.tuning = static_cast<std::uint32_t>(std::clamp(comm.shape.nodes, 1, 3) - 1);
     if ((comm.kinds & ~kChainKinds) != 0) {
       comm.closed_rate = undisturbed_rate(router_.network(), comm.shape.closed, comm.shape.weight);
@@ -122,6 +122,7 @@ class CommunicatorPlacer {
   std::vector<Rank> other_members_;
   std::vector<EndpointId> endpoints_;
   FlatIndex known_;  // communicators by the hash of their members
+  MeshRings rings_;
 };
 
 // Ranks with their ports, and channels in the order of their senders.
@@ -193,7 +194,7 @@ class RankPlacer {
     job_.channels.push_back({.from = from,
                              .to = to,
                              .send_stream = send_stream,
-                             .is_local = router_.network().node_of(a) == router_.network().node_of(b),
+                             .hop = hop_kind(router_.network(), a, b),
                              .path_latency = route_.latency});
     return static_cast<std::uint32_t>(job_.channels.size() - 1);
   }

@@ -59,7 +59,7 @@ struct PlacedChannel {
   Rank from;
   Rank to;
   Stream send_stream = Stream::kPpSendNext;
-  bool is_local = false;  // both ends on one node
+  HopKind hop = HopKind::kNetwork;
   Duration path_latency;
 };
 

@@ -123,7 +123,7 @@ TEST(BundlingProperty, BundledSharesAreThoseOfTheFirstLinks) {
     bundled.add(h, 0, few);
     Router::finish(few);
     RC_ASSERT(few.shares == firsts);
-    RC_ASSERT(few.shares.size() <= 10u);
+    RC_ASSERT(few.shares.size() <= 16u);
     RC_ASSERT(few.latency == whole.latency);
     RC_ASSERT(bundled.weight() == every.weight());
   });

@@ -29,6 +29,7 @@ class Walk {
 
   CablesByEnds find() {
     if (const auto* box = std::get_if<NvSwitchServer>(&net_.server())) walk_boxes(*box);
+    if (const auto* box = std::get_if<WiredServer>(&net_.server())) walk_wired(*box);
     walk_ports();
     walk_trunks();
     return found_;
@@ -55,6 +56,19 @@ class Walk {
       }
       for (std::uint32_t p = 0; p < nics; ++p) {
         join(DeviceId(base + gpus + 1), DeviceId(base + first_port_ + p), LinkTier::kPcie, test::kUnitWire);
+      }
+    }
+  }
+
+  // Wired servers are their own list of links.
+  void walk_wired(const WiredServer& box) {
+    per_node_ = box.device_count();
+    ports_ = static_cast<std::uint32_t>(box.nics());
+    first_port_ = per_node_ - ports_;
+    for (std::uint32_t n = 0; n < net_.node_count(); ++n) {
+      for (const Link& l : box.links()) {
+        const std::uint32_t base = n * per_node_;
+        found_[{DeviceId(base + l.from.value()), DeviceId(base + l.to.value())}] = {l.tier, l.capacity, 1};
       }
     }
   }

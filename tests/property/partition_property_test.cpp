@@ -42,11 +42,13 @@ struct PlainRefinement {
     std::vector<Key> of_rank, of_activity, of_link(job.link_count());
     for (std::size_t r = 0; r < job.rank_count(); ++r) of_rank.push_back({job.roles[r], job.slowdown(r)});
     for (const PlacedCommunicator& c : job.communicators) {
-      of_activity.push_back({0, c.size, c.kinds, c.shape.nodes, c.shape.channels, c.shape.nvlink_channels, c.shape.weight,
-                             c.shape.network_latency.picos(), c.closed_rate.units(), c.open_rate.units(), c.tuning});
+      of_activity.push_back({0, c.size, c.kinds, c.shape.nodes, c.shape.channels, c.shape.nvlink_channels, c.shape.uses_pcie,
+                             c.shape.weight, c.shape.network_latency.picos(), c.closed_rate.units(), c.open_rate.units(),
+                             c.tuning});
     }
     for (const PlacedChannel& c : job.channels) {
-      of_activity.push_back({1, static_cast<std::int64_t>(c.send_stream), c.is_local, c.path_latency.picos()});
+      of_activity.push_back(
+          {1, static_cast<std::int64_t>(c.send_stream), static_cast<std::int64_t>(c.hop), c.path_latency.picos()});
     }
     for (std::size_t l = 0; l < job.link_count(); ++l) of_link[l] = {job.capacity(l).units()};
     recolour(ranks, of_rank);

@@ -100,6 +100,28 @@ inline FabricSpec draw_fabric(std::int64_t nodes, int nics) {
   return fabric;
 }
 
+// PCIe as a tree and direct links between GPUs, also ones that join nobody, only pairs, or everybody.
+inline void draw_wiring(ServerSpec& server) {
+  if (draw_chance(2)) {
+    PcieTreeSpec& tree = server.pcie.emplace();
+    tree.sockets = static_cast<int>(draw(1, 3));
+    tree.switches_per_socket = static_cast<int>(draw(0, 2));
+    tree.inter_socket = {Rate::bytes_per_second(40e9), Rate::bytes_per_second(draw_one({6e9, 20e9})), Duration::nanos(100)};
+    tree.p2p = draw_chance(2);
+    if (!tree.p2p) tree.staging = {Rate::bytes_per_second(22e9), Duration::micros(10)};
+  }
+  if (draw_chance(3)) return;  // an NVSwitch
+  server.interconnect = draw_one({Interconnect::kPcie, Interconnect::kMesh, Interconnect::kMesh});
+  if (server.interconnect == Interconnect::kPcie) return;
+  MeshSpec& mesh = server.mesh.emplace();
+  mesh.is_full = draw_chance(2);
+  for (int a = 0; !mesh.is_full && a < server.gpus; ++a) {
+    for (int b = a + 1; b < server.gpus; ++b) {
+      if (draw_chance(2)) mesh.pairs.push_back({{a, b}, static_cast<int>(draw(1, 2))});
+    }
+  }
+}
+
 inline ClusterSpec draw_cluster(std::int64_t ranks) {
   static const ClusterSpec base = cluster("dgx-h100", {"nodes=2"});
   ClusterSpec c = base;
@@ -109,6 +131,7 @@ inline ClusterSpec draw_cluster(std::int64_t ranks) {
   }
   c.server->gpus = static_cast<int>(sizes[static_cast<std::size_t>(draw(0, std::ssize(sizes) - 1))]);
   c.nodes = static_cast<int>(ranks / c.server->gpus);
+  if (draw_chance(2)) draw_wiring(*c.server);
   c.nics_per_node = draw_chance(2) ? c.server->gpus : static_cast<int>(draw(1, 8));
   c.network->nic_rate = Rate::gbps(draw_one({25, 100, 400}));
   c.network->gpudirect = !draw_chance(4);

@@ -69,11 +69,11 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
 
 TEST(Hardware, DataSheetValuesArePinned) {
   const GpuSpec a = gpu("a100-80");
-  EXPECT_EQ(a.peak.bf16.per_second, 312e12);
+  EXPECT_EQ(a.peak.bf16->per_second, 312e12);
   EXPECT_EQ(a.memory, Bytes(std::int64_t{80} << 30));
   EXPECT_NEAR(gb_per_s(a.hbm), 2039, 1e-6);
   const GpuSpec h = gpu("h100-sxm");
-  EXPECT_EQ(h.peak.bf16.per_second, 989e12);
+  EXPECT_EQ(h.peak.bf16->per_second, 989e12);
   EXPECT_EQ(h.peak.fp8->per_second, 1979e12);
   EXPECT_NEAR(gb_per_s(h.hbm), 3350, 1e-6);
   EXPECT_EQ(gpu("h200-sxm").memory, Bytes(std::int64_t{141} << 30));

@@ -69,7 +69,7 @@ TEST(Roofline, AKernelBeyondTheRangeOfTimeFillsIt) {
 
 TEST(Roofline, ConstantsComeFromTheGpu) {
   GpuSpec spec;
-  spec.peak.bf16.per_second = 989e12;
+  spec.peak.bf16 = FlopRate{989e12};
   spec.hbm = Rate::bytes_per_second(3.35e12);
   spec.efficiency.gemm = {0.744};
   spec.efficiency.comm_slowdown = {0.18};

@@ -10,12 +10,18 @@ std::string_view to_text(GpuGeneration g) {
   switch (g) {
     case GpuGeneration::kVolta:
       return "volta";
+    case GpuGeneration::kTuring:
+      return "turing";
     case GpuGeneration::kAmpere:
       return "ampere";
+    case GpuGeneration::kAda:
+      return "ada";
     case GpuGeneration::kHopper:
       return "hopper";
     case GpuGeneration::kBlackwell:
       return "blackwell";
+    case GpuGeneration::kCdna3:
+      return "cdna3";
   }
   LOCKSTEP_CHECK(false, "unknown GPU generation {}", static_cast<int>(g));
 }
@@ -28,10 +34,17 @@ constexpr FlopRate kHighestFlops{1e18};
 const FieldTable<PeakRates>& peak_fields() {
   static const FieldTable<PeakRates> table = [] {
     FieldTable<PeakRates> t;
-    t.field("bf16", &PeakRates::bf16).required().range(kLowestFlops, kHighestFlops).doc("dense BF16 tensor-core peak");
-    t.field("fp16", &PeakRates::fp16).range(kLowestFlops, kHighestFlops).doc("dense FP16 tensor-core peak");
+    t.field("bf16", &PeakRates::bf16)
+        .range(kLowestFlops, kHighestFlops)
+        .doc("dense BF16 tensor-core peak, accumulating in FP32; where it is absent, training runs at the FP16 peak");
+    t.field("fp16", &PeakRates::fp16)
+        .range(kLowestFlops, kHighestFlops)
+        .doc("dense FP16 tensor-core peak, accumulating in FP32");
     t.field("tf32", &PeakRates::tf32).range(kLowestFlops, kHighestFlops).doc("dense TF32 tensor-core peak");
     t.field("fp8", &PeakRates::fp8).range(kLowestFlops, kHighestFlops).doc("dense FP8 tensor-core peak");
+    t.validate([](const PeakRates& p, Section& at) {
+      if (!p.bf16 && !p.fp16) at.error("bf16", "is missing, and so is fp16", "give one of them: training runs at it");
+    });
     return t;
   }();
   return table;
@@ -40,7 +53,7 @@ const FieldTable<PeakRates>& peak_fields() {
 const FieldTable<NvlinkSpec>& nvlink_fields() {
   static const FieldTable<NvlinkSpec> table = [] {
     FieldTable<NvlinkSpec> t;
-    t.field("links", &NvlinkSpec::links).required().range(1, 64).doc("NVLink links of one GPU");
+    t.field("links", &NvlinkSpec::links).required().range(1, 64).doc("links of one GPU");
     t.field("rate_per_link", &NvlinkSpec::rate_per_link)
         .required()
         .range(kLowestRate, kHighestRate)
@@ -124,18 +137,25 @@ const FieldTable<GpuSpec>& gpu_fields() {
     t.field("name", &GpuSpec::name).doc("how reports call it; the file name when absent");
     t.choice("generation", &GpuSpec::generation,
              {{"volta", GpuGeneration::kVolta, "V100"},
-              {"ampere", GpuGeneration::kAmpere, "A100"},
+              {"turing", GpuGeneration::kTuring, "Titan RTX, T4"},
+              {"ampere", GpuGeneration::kAmpere, "A100, A10, RTX 3090"},
+              {"ada", GpuGeneration::kAda, "L40S, RTX 4090"},
               {"hopper", GpuGeneration::kHopper, "H100, H200"},
-              {"blackwell", GpuGeneration::kBlackwell, "B200, GB200"}})
+              {"blackwell", GpuGeneration::kBlackwell, "B200, GB200, RTX 5090"},
+              {"cdna3", GpuGeneration::kCdna3, "MI300X"}})
         .required()
         .doc("picks the constants that hold for a generation");
     t.section("peak", &GpuSpec::peak, peak_fields()).required().doc("dense peak arithmetic by data type");
     t.field("memory", &GpuSpec::memory).required().at_least(Bytes(1 << 20)).doc("device memory");
     t.field("hbm", &GpuSpec::hbm).required().range(kLowestRate, kHighestRate).in_bytes().doc("memory bandwidth");
-    t.section("nvlink", &GpuSpec::nvlink, nvlink_fields()).doc("NVLink ports; absent for a PCIe-only GPU");
+    t.section("nvlink", &GpuSpec::nvlink, nvlink_fields()).doc("NVLink ports; absent where there are none");
+    t.section("xgmi", &GpuSpec::xgmi, nvlink_fields()).doc("ports to other GPUs of an AMD GPU");
     t.section("pcie", &GpuSpec::pcie, pcie_fields()).required().doc("the slot towards host and NICs");
     t.field("tdp_watts", &GpuSpec::tdp_watts).required().range(1, 10'000).unit("watt").doc("board power");
     t.section("efficiency", &GpuSpec::efficiency, efficiency_fields()).required().doc("shares of peak that kernels reach");
+    t.validate([](const GpuSpec& g, Section& at) {
+      if (g.nvlink && g.xgmi) at.error("xgmi", "does not go with nvlink", "a GPU has one of them");
+    });
     return t;
   }();
   return table;

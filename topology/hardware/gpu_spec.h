@@ -17,18 +17,23 @@ namespace lockstep {
 template <class T>
 class FieldTable;
 
-enum class GpuGeneration : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+enum class GpuGeneration : std::uint8_t { kVolta, kTuring, kAmpere, kAda, kHopper, kBlackwell, kCdna3 };
+inline constexpr int kGpuGenerationCount = 7;
 [[nodiscard]] std::string_view to_text(GpuGeneration g);  // "volta", ...
 
-// Dense peak arithmetic by data type; absent where the GPU has no such units.
+// Dense peak arithmetic by data type; absent where the GPU has no such units. Consumer cards multiply FP16 and BF16 twice as fast with
+// FP16 accumulation, which nobody trains with: these are the rates with FP32 accumulation.
 struct PeakRates {
-  FlopRate bf16;
+  std::optional<FlopRate> bf16;
   std::optional<FlopRate> fp16;
   std::optional<FlopRate> tf32;
   std::optional<FlopRate> fp8;
+
+  // Of the matrix products of mixed-precision training: BF16, or FP16 on GPUs that have no BF16. PRE: validated, so one is there.
+  [[nodiscard]] FlopRate training() const { return bf16 ? *bf16 : fp16.value_or(FlopRate{}); }
 };
 
-// A GPU's ports into the NVLink fabric, all taken together: `links` x the rate of one.
+// A GPU's ports to other GPUs, NVLink or AMD's xGMI, all taken together: `links` x the rate of one.
 struct NvlinkSpec {
   int links = 0;
   Rate rate_per_link;     // data sheet
@@ -61,7 +66,8 @@ struct GpuSpec {
   PeakRates peak;
   Bytes memory;
   Rate hbm;
-  std::optional<NvlinkSpec> nvlink;  // absent: PCIe only
+  std::optional<NvlinkSpec> nvlink;  // absent: none, nor xGMI
+  std::optional<NvlinkSpec> xgmi;
   PcieSpec pcie;
   double tdp_watts = 0;
   GpuEfficiency efficiency;

@@ -14,7 +14,7 @@ inline constexpr Duration kLongestLatency = Duration::micros(1'000'000);
 inline constexpr int kMostNodes = 1 << 20;
 inline constexpr int kMostSwitches = 65'536;
 inline constexpr int kMostCables = 1'024;
-inline constexpr int kMostNics = 64;
+inline constexpr int kMostNics = 128;
 inline constexpr int kMostGpusPerServer = 1'024;
 inline constexpr std::uint64_t kMostLinks = 64'000'000;  // about 3 GiB
 

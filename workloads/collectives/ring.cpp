@@ -2,6 +2,7 @@
 #include "workloads/collectives/ring.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/check.h"
@@ -16,6 +17,15 @@ struct NodeGroup {
   std::vector<EndpointId> members;
   std::vector<int> nics;           // indices within the node; empty for bare hosts
   std::vector<std::size_t> entry;  // entry[i]: position in members of the GPU next to nics[i]
+  // Positions in members, ring by ring over their direct links; empty: one ring in the order of members.
+  std::vector<MeshRing> rings;
+  std::vector<std::size_t> ring_of;  // ring_of[i]: the ring of nics[i], whose entry is a position in it
+
+  [[nodiscard]] std::size_t ring_count() const { return std::max<std::size_t>(rings.size(), 1); }
+  [[nodiscard]] EndpointId at(std::size_t ring, std::size_t position) const {
+    const std::size_t i = position % members.size();
+    return members[rings.empty() ? i : static_cast<std::size_t>(rings[ring][i])];
+  }
 };
 
 void add_nics(const Network& net, NodeGroup& group) {
@@ -31,12 +41,45 @@ void add_nics(const Network& net, NodeGroup& group) {
       if (std::find(group.nics.begin(), group.nics.end(), nic) != group.nics.end()) continue;
       group.nics.push_back(nic);
       group.entry.push_back(i);
+      group.ring_of.push_back(0);
     }
   }
 }
 
+// For each NIC the least used ring; of these, and of the places to enter it, the one with the shortest ways to and from the NIC; of
+// equal ones the first from the ring of the NIC's own number and the GPU next to the NIC on.
+void choose_entries(const Network& net, NodeGroup& group) {
+  const std::size_t n = group.members.size();
+  std::vector<int> uses(group.ring_count(), 0);
+  for (std::size_t k = 0; k < group.nics.size(); ++k) {
+    const std::size_t beside = group.entry[k];
+    const int least_uses = *std::min_element(uses.begin(), uses.end());
+    std::optional<std::size_t> least;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const std::size_t ring = (k + i) % uses.size();
+      if (uses[ring] != least_uses) continue;
+      for (std::size_t j = 0; j < n; ++j) {
+        const std::size_t entry = (beside + j) % n;
+        const std::size_t way = net.links_to_nic(group.at(ring, entry), group.nics[k]) +
+                                net.links_to_nic(group.at(ring, entry + n - 1), group.nics[k]);
+        if (least && way >= *least) continue;
+        least = way;
+        group.ring_of[k] = ring;
+        group.entry[k] = entry;
+      }
+    }
+    ++uses[group.ring_of[k]];
+  }
+}
+
+// Where a server has paths of different lengths: rings over direct links, and entries that suit the NICs.
+void find_rings(const Network& net, NodeGroup& group, MeshRings& known) {
+  if (group.members.size() > 1) group.rings = known.of(net, group.members);
+  choose_entries(net, group);
+}
+
 // Nodes in the order of their first ranks, the GPUs of a node in its own.
-std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members) {
+std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members, MeshRings& known) {
   struct Member {
     EndpointId gpu;
     std::size_t rank = 0;
@@ -62,37 +105,58 @@ std::vector<NodeGroup> group_by_node(const Network& net, std::span<const Endpoin
   if (net.nics_per_node() > 0) {
     for (NodeGroup& g : groups) add_nics(net, g);
   }
+  if (std::holds_alternative<WiredServer>(net.server())) {
+    for (NodeGroup& g : groups) find_rings(net, g, known);
+  }
   return groups;
 }
 
 int channel_count(const std::vector<NodeGroup>& groups) {
-  if (groups.size() < 2) return 1;
+  if (groups.size() < 2) return static_cast<int>(groups.front().ring_count());
   std::size_t channels = 1;
   for (const NodeGroup& g : groups) channels = std::max(channels, g.nics.size());
   return static_cast<int>(channels);
 }
 
+// Of the nodes whose members are joined by rings of direct links; 0 when there is none.
+int fewest_rings(const std::vector<NodeGroup>& groups) {
+  std::size_t fewest = 0;
+  for (const NodeGroup& g : groups) {
+    if (!g.rings.empty()) fewest = fewest == 0 ? g.rings.size() : std::min(fewest, g.rings.size());
+  }
+  return static_cast<int>(fewest);
+}
+
 // Walks the edges of one channel: inside every node from the entry GPU round to its predecessor, then on to the next node.
 class ChannelWalk {
  public:
-  ChannelWalk(const Router& router, std::uint64_t key, int channel)
-      : router_(router), key_(key), channel_(static_cast<std::size_t>(channel)) {}
+  ChannelWalk(const Router& router, std::uint64_t key, int channel, bool is_alone)
+      : router_(router), key_(key), channel_(static_cast<std::size_t>(channel)), is_alone_(is_alone) {}
 
   void inside(const NodeGroup& g, Route& out) const {
-    const std::size_t n = g.members.size();
-    const std::size_t first = entry(g);
-    for (std::size_t i = 0; i + 1 < n; ++i) {
-      add({.from = g.members[(first + i) % n], .to = g.members[(first + i + 1) % n]}, out);
-    }
+    for (std::size_t i = 0; i + 1 < g.members.size(); ++i) add({.from = at(g, i), .to = at(g, i + 1)}, out);
   }
   void between(const NodeGroup& a, const NodeGroup& b, Route& out) const {
-    const std::size_t n = a.members.size();
-    const EndpointId exit = a.members[(entry(a) + n - 1) % n];
-    add({.from = exit, .to = b.members[entry(b)], .from_nic = nic(a), .to_nic = nic(b)}, out);
+    add({.from = at(a, a.members.size() - 1), .to = at(b, 0), .from_nic = nic(a), .to_nic = nic(b)}, out);
+  }
+  // From the last member of the only node back to the first.
+  void back(const NodeGroup& g, Route& out) const { add({.from = at(g, g.members.size() - 1), .to = at(g, 0)}, out); }
+  [[nodiscard]] bool uses_pcie(const NodeGroup& g, bool is_closed) const {
+    const std::size_t n = g.members.size();
+    for (std::size_t i = 0; i + (is_closed ? 0 : 1) < n && n > 1; ++i) {
+      if (router_.network().inside_tier(at(g, i), at(g, i + 1)) == LinkTier::kPcie) return true;
+    }
+    return false;
   }
 
  private:
-  std::size_t entry(const NodeGroup& g) const { return g.nics.empty() ? 0 : g.entry[channel_ % g.nics.size()]; }
+  // The i-th member that the channel comes to.
+  [[nodiscard]] EndpointId at(const NodeGroup& g, std::size_t i) const {
+    // Alone in its node a group needs no NIC, and its rings take the channels in turns.
+    if (g.nics.empty() || is_alone_) return g.at(channel_ % g.ring_count(), i);
+    const std::size_t k = channel_ % g.nics.size();
+    return g.at(g.ring_of[k], g.entry[k] + i);
+  }
   int nic(const NodeGroup& g) const { return g.nics.empty() ? Hop::kNearestNic : g.nics[channel_ % g.nics.size()]; }
   void add(const Hop& hop, Route& out) const {
     router_.add(hop, hash_words({key_, channel_, hop.from.value(), hop.to.value()}), out);
@@ -101,6 +165,7 @@ class ChannelWalk {
   const Router& router_;
   std::uint64_t key_;
   std::size_t channel_;
+  bool is_alone_;  // one node holds all members
 };
 
 void scale(Route& route, std::int64_t factor) {
@@ -111,43 +176,63 @@ void scale(Route& route, std::int64_t factor) {
 
 void make_whole_sharer(Route& route) { scale(route, kSharerWeight); }
 
-RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels) {
-  LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
-  const std::vector<NodeGroup> groups = group_by_node(router.network(), members);
-  RingShape shape;
-  shape.ranks = static_cast<int>(members.size());
-  shape.nodes = static_cast<int>(groups.size());
-  shape.channels = channels > 0 ? channels : channel_count(groups);
-  if (members.size() == 1) return shape;
+namespace {
 
-  const bool has_nvlink = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
-  if (has_nvlink) shape.nvlink_channels = shape.channels;
+RingShape shape_channels(const Router& router, const std::vector<NodeGroup>& groups, std::uint64_t channel_key, int channels) {
+  RingShape shape;
+  shape.nodes = static_cast<int>(groups.size());
+  shape.channels = channels;
+  const bool is_alone = groups.size() == 1;
+  const bool stays_inside = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
   Route wrap;
   Route between;  // its latency is the longest of the hops between nodes
-  for (int c = 0; c < shape.channels; ++c) {
-    const ChannelWalk walk(router, channel_key, c);
+  for (int c = 0; c < channels; ++c) {
+    const ChannelWalk walk(router, channel_key, c, is_alone);
     for (std::size_t g = 0; g < groups.size(); ++g) {
       walk.inside(groups[g], shape.open);
-      if (groups.size() == 1) continue;
+      shape.uses_pcie = shape.uses_pcie || walk.uses_pcie(groups[g], is_alone);
+      if (is_alone) continue;
       const bool last = g + 1 == groups.size();
       between.shares.clear();
       walk.between(groups[g], groups[last ? 0 : g + 1], between);
       Route& target = last ? wrap : shape.open;
       target.shares.insert(target.shares.end(), between.shares.begin(), between.shares.end());
     }
-    if (groups.size() == 1) {
-      const std::vector<EndpointId>& m = groups.front().members;
-      router.add({.from = m.back(), .to = m.front()}, hash_words({channel_key, static_cast<std::uint64_t>(c), 1}), wrap);
-    }
+    if (is_alone) walk.back(groups.front(), wrap);
   }
+  if (stays_inside && !shape.uses_pcie) shape.nvlink_channels = channels;
   shape.network_latency = between.latency;
   Router::finish(shape.open);
   Router::finish(wrap);
   shape.closed = Router::sum(shape.open, wrap);
-  const std::int64_t factor = std::max<std::int64_t>(1, kSharerWeight / shape.channels);
+  const std::int64_t factor = std::max<std::int64_t>(1, kSharerWeight / channels);
   scale(shape.open, factor);
   scale(shape.closed, factor);
   shape.weight = checked_mul(router.weight(), factor);
+  return shape;
+}
+
+}  // namespace
+
+RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key, int channels,
+                     MeshRings* known) {
+  LOCKSTEP_CHECK(!members.empty(), "a communicator has no members");
+  MeshRings unknown;
+  const std::vector<NodeGroup> groups = group_by_node(router.network(), members, known != nullptr ? *known : unknown);
+  const auto ranks = static_cast<int>(members.size());
+  const int wanted = channels > 0 ? channels : channel_count(groups);
+  if (ranks == 1) return {.ranks = 1, .nodes = 1, .channels = wanted};
+  RingShape shape = shape_channels(router, groups, channel_key, wanted);
+  // More NICs than rings: some direct links would carry two channels, and all channels go at their pace.
+  const int rings = fewest_rings(groups);
+  if (channels == 0 && groups.size() > 1 && rings > 0 && rings < wanted) {
+    const auto total = [&](const RingShape& s) {
+      return static_cast<Int128>(undisturbed_rate(router.network(), s.closed, s.weight).units()) * s.channels;
+    };
+    RingShape fewer = shape_channels(router, groups, channel_key, rings);
+    if (total(fewer) > total(shape)) shape = std::move(fewer);
+  }
+  shape.ranks = ranks;
   return shape;
 }
 
@@ -215,12 +300,15 @@ LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tun
   for (std::size_t p = 0; p < kProtocolCount; ++p) {
     const auto protocol = static_cast<Protocol>(p);
     if (forced != nullptr && *forced != protocol) continue;
+    // LL128 needs stores of 128 bytes to arrive whole, which NCCL trusts NVLink with and PCIe not.
+    if (forced == nullptr && protocol == Protocol::kLl128 && shape.uses_pcie) continue;
     const ProtocolCost& cost = tuning.ring[p];
     Rate cap = drained;
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(line_rate, drained).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
+    const Duration inside = shape.uses_pcie ? cost.pcie_hop : cost.nvlink_hop;
     const Duration latency =
-        cost.base + cost.nvlink_hop * (s.steps - network_steps) + (cost.network_hop + shape.network_latency) * network_steps;
+        cost.base + inside * (s.steps - network_steps) + (cost.network_hop + shape.network_latency) * network_steps;
     const double seconds = latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
     if (p == 0 || forced != nullptr || seconds < best) {
       best = seconds;
@@ -238,9 +326,22 @@ Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t w
   return Rate::units(narrow_int64(static_cast<Int128>(level) * weight));
 }
 
-Duration send_latency(const CollectiveTuning& tuning, bool same_node, Duration path_latency) {
+HopKind hop_kind(const Network& network, EndpointId from, EndpointId to) {
+  if (network.node_of(from) != network.node_of(to)) return HopKind::kNetwork;
+  return network.inside_tier(from, to) == LinkTier::kPcie ? HopKind::kPcie : HopKind::kNvlink;
+}
+
+Duration send_latency(const CollectiveTuning& tuning, HopKind hop, Duration path_latency) {
   const ProtocolCost& cost = tuning.ring[static_cast<std::size_t>(Protocol::kSimple)];
-  return same_node ? cost.base + cost.nvlink_hop : cost.base + cost.network_hop + path_latency;
+  switch (hop) {
+    case HopKind::kNvlink:
+      return cost.base + cost.nvlink_hop;
+    case HopKind::kPcie:
+      return cost.base + cost.pcie_hop;
+    case HopKind::kNetwork:
+      break;
+  }
+  return cost.base + cost.network_hop + path_latency;
 }
 
 }  // namespace lockstep

@@ -3,6 +3,10 @@
 // that belong to the members of a node, each entering a node at a GPU next to its NIC and leaving through the same NIC. All
 // edges of all channels carry equal bytes and move at the pace of the slowest: one flow entity.
 //
+// Inside a node the order is that of the GPU numbers, but where the members are joined by direct links, channels run over disjoint
+// rings of these (mesh_rings.h): alone in a node one channel each, else those of the NICs take them in turns. Where paths to
+// the NIC differ in length, a channel enters where the ways from the NIC in and back to it are the shortest together.
+//
 // With n ranks and size S (the larger per-rank buffer) an edge of one channel carries
 //     all_reduce 2(n-1)/n S/C,   all_gather and reduce_scatter (n-1)/n S/C,   broadcast and reduce S/C (an open chain).
 // Time = base + steps x hop + bytes / rate (tuning.h; steps 2(n-1), n-1, n-1). Of the k primitive operations of a pass
@@ -14,13 +18,14 @@
 #include <span>
 
 #include "topology/routing/router.h"
+#include "workloads/collectives/mesh_rings.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
 
 namespace lockstep {
 
 // A ring of C channels counts as one sharer of a link it crosses C times, as a ring of one channel and a message do: its members have
-// weight kSharerWeight / C (rounded down; the rounding costs at most a fifth of it, at 64 channels) times the router's, a message the whole.
+// weight kSharerWeight / C (rounded down; the rounding costs at most half of it, at 121 channels) times the router's, a message the whole.
 // Divisible by every channel count up to 6, and by 8, 10, 12 and 16.
 inline constexpr std::int64_t kSharerWeight = 240;
 // Makes a route of the router's weight one of a whole sharer's.
@@ -34,14 +39,16 @@ struct RingShape {
   int ranks = 0;
   int nodes = 0;
   int channels = 0;
-  int nvlink_channels = 0;   // channels that share one GPU's NVLink port; 0: no NVLink hop
+  int nvlink_channels = 0;   // channels that share one GPU's NVLink (or xGMI) ports; 0: no hop over them
+  bool uses_pcie = false;    // some hop inside a node goes over PCIe
   Duration network_latency;  // of the longest inter-node hop
 };
 
 // `channel_key` tells the connections of different communicators apart for ECMP hashing.
-// `channels` 0: one per NIC of the members. PRE: members distinct, at least one. A single member gives an empty shape.
+// `channels` 0: one per NIC of the members (or per disjoint ring, where these are fewer and faster), or per disjoint ring of the only node. `known` remembers the rings of meshes between calls
+// for one network. PRE: members distinct, at least one. A single member gives an empty shape.
 [[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key,
-                                   int channels = 0);
+                                   int channels = 0, MeshRings* known = nullptr);
 
 // Runs from one end to the other, not round.
 [[nodiscard]] constexpr bool is_chain(CollectiveKind kind) {
@@ -66,7 +73,11 @@ struct LoweredCollective {
 // Rate of one member alone on the network: the least capacity / coefficient over the route, times the weight.
 [[nodiscard]] Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t weight);
 
+// What a message between two endpoints goes over.
+enum class HopKind : std::uint8_t { kNvlink, kPcie, kNetwork };
+[[nodiscard]] HopKind hop_kind(const Network& network, EndpointId from, EndpointId to);
+
 // Point-to-point latency by the same table: base + one hop (+ path latency between nodes).
-[[nodiscard]] Duration send_latency(const CollectiveTuning& tuning, bool same_node, Duration path_latency);
+[[nodiscard]] Duration send_latency(const CollectiveTuning& tuning, HopKind hop, Duration path_latency);
 
 }  // namespace lockstep

@@ -8,22 +8,28 @@
 namespace lockstep {
 namespace {
 
-// NCCL v2.30.7 src/graph/tuning.cc, ring rows of baseLatencies and hwLatencies, in nanoseconds: base, NVLink hop, network hop.
+// NCCL v2.30.7 src/graph/tuning.cc, ring rows of baseLatencies and hwLatencies, in nanoseconds: base, NVLink, PCIe and network hop.
+// AMD's library has tables of its own; NCCL's stand in for xGMI.
 struct RingLatency {
   std::int64_t base_ns;
   std::int64_t nvlink_ns;
+  std::int64_t pcie_ns;
   std::int64_t network_ns;
 };
 constexpr std::array<RingLatency, kProtocolCount> kRingLatency = {
-    {{6600, 600, 2700}, {14000, 1900, 4000}, {8400, 3400, 14000}}};
+    {{6600, 600, 1000, 2700}, {14000, 1900, 2500, 4000}, {8400, 3400, 5700, 14000}}};
 
 // Payload share of the link rate: LL sends a flag with every 4 bytes of data; LL128 as the tuner caps it; Simple is full.
 constexpr std::array<double, kProtocolCount> kRateFactor = {0.5, 0.92, 1.0};
 
 // llMaxBw of the same file in GB/s: one node, two nodes, more. Multi-node rows are picked by CPU vendor there; the row of the
-// GPU's own generation is used here.
-constexpr std::array<std::array<double, 3>, 4> kLlLimit = {
-    {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
+// GPU's own generation is used here. As there, Turing has Volta's row and Ada Ampere's; Ampere's stands in for CDNA 3.
+constexpr std::array<double, 3> kVolta = {39.0, 39.0, 20.4};
+constexpr std::array<double, 3> kAmpere = {87.7, 22.5, 19.0};
+constexpr std::array<double, 3> kHopper = {141.0, 45.0, 35.0};
+constexpr std::array<double, 3> kBlackwell = {282.0, 90.0, 70.0};
+constexpr std::array<std::array<double, 3>, kGpuGenerationCount> kLlLimit = {kVolta,  kVolta,     kAmpere, kAmpere,
+                                                                             kHopper, kBlackwell, kAmpere};
 
 }  // namespace
 
@@ -40,6 +46,7 @@ CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_d
     ProtocolCost& cost = t.ring[p];
     cost.base = Duration::nanos(kRingLatency[p].base_ns);
     cost.nvlink_hop = Duration::nanos(kRingLatency[p].nvlink_ns);
+    cost.pcie_hop = Duration::nanos(kRingLatency[p].pcie_ns);
     cost.network_hop = Duration::nanos(kRingLatency[p].network_ns);
     cost.rate_factor = kRateFactor[p];
   }

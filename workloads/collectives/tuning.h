@@ -23,7 +23,8 @@ enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
 
 struct ProtocolCost {
   Duration base;                     // per collective
-  Duration nvlink_hop;               // per step inside a node
+  Duration nvlink_hop;               // per step inside a node, over NVLink or xGMI
+  Duration pcie_hop;                 // per step inside a node, over PCIe
   Duration network_hop;              // per step between nodes, the fabric's own latency not included
   double rate_factor = 1;            // payload share of the link rate
   Rate rate_limit = Rate::units(0);  // 0: none
@@ -31,7 +32,7 @@ struct ProtocolCost {
 
 struct CollectiveTuning {
   std::array<ProtocolCost, kProtocolCount> ring;
-  Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink port; 0 where there is none
+  Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
   double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
 };
 

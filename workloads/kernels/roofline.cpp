@@ -10,7 +10,7 @@ namespace lockstep {
 
 GpuPerformance performance_of(const GpuSpec& gpu) {
   const GpuEfficiency& e = gpu.efficiency;
-  return {.peak_flops = gpu.peak.bf16.per_second,
+  return {.peak_flops = gpu.peak.training().per_second,
           .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
           .gemm_efficiency = e.gemm.value,
           .gemm_ramp_k = e.gemm_ramp_k,

@@ -30,7 +30,7 @@ struct GpuPerformance {
   double comm_slowdown = 0;             // compute takes 1 + this while a collective of the rank is in flight
 };
 
-// Of matrix products in bf16.
+// Of matrix products in bf16, or in fp16 on a GPU without bf16.
 [[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu);
 
 enum class KernelClass : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
