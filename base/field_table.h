@@ -41,6 +41,7 @@ class Section {
     context_->warning(join_path(path_, key), std::move(message), std::move(hint));
   }
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::size_t error_count() const { return context_->diagnostics().error_count(); }
 
  private:
   ReadContext* context_;
@@ -111,15 +112,27 @@ class FieldTable {
     return ref;
   }
 
+  // An element that is one value stands for the map {short_form: value}, where a short form is given.
   template <class S>
-  SectionRef list(std::string name, std::vector<S> T::*member, const FieldTable<S>& table) {
-    Entry& e = add(std::move(name), FieldShape::kList, "list of maps");
+  SectionRef list(std::string name, std::vector<S> T::*member, const FieldTable<S>& table,
+                  std::string S::*short_form = nullptr) {
+    Entry& e = add(std::move(name), FieldShape::kList, short_form == nullptr ? "list of maps" : "list of names or maps");
     e.docs = [&table](const T&) { return table.docs(S{}); };
-    e.read = [member, &table, &doc = e.doc](const Node& n, T& out, ReadContext& c, const std::string& path, ReadMode) {
+    e.read = [member, short_form, &table, &doc = e.doc](const Node& n, T& out, ReadContext& c, const std::string& path,
+                                                        ReadMode) {
       if (!detail::expect_sequence(n, doc, c, path)) return;
+      c.note_origin(path, n.position());
       (out.*member).assign(n.size(), S{});
       for (std::size_t i = 0; i < n.size(); ++i) {
-        table.read(n.at(i), (out.*member)[i], c, join_path(path, i), ReadMode::kWhole);
+        const Node element = n.at(i);
+        S& value = (out.*member)[i];
+        if (short_form == nullptr || !element.is_scalar()) {
+          table.read(element, value, c, join_path(path, i), ReadMode::kWhole);
+          continue;
+        }
+        value.*short_form = element.text();
+        c.note_origin(join_path(path, i), element.position());
+        if (element.overrides()) table.read(element.overrides(), value, c, join_path(path, i), ReadMode::kOverlay);
       }
     };
     e.print = [member, &table, key = e.doc.name](const T& v, ConfigPrinter& p, const std::string& path) {

@@ -10,4 +10,8 @@ class Section;
 
 void check_cluster(const ClusterSpec& spec, Section& at);
 
+// Cables whose speed or latency nothing tells, where there are cables between leaves and spines (or whatever fabric_link describes) and
+// between spines and cores. False when there are any.
+bool check_cables(const ClusterSpec& spec, Section& at, bool has_spines, bool has_cores);
+
 }  // namespace lockstep
