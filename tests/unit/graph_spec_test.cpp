@@ -181,9 +181,9 @@ TEST(GraphSpec, EveryPortIsAttachedOnce) {
     hosts: [{nodes: 0-2, switch: a}, {nodes: 2-3, switch: b}, {nodes: 4-5, switch: b}, {nodes: 3, switch: a, port: 1}]
     cables: [{from: a, to: b}]
 )"),
-            (Names{"c.yaml:7:5: error: fabric.custom.hosts: 1 of 5 ports are attached to no switch, the first of them that of "
+            (Names{"c.yaml:8:116: error: fabric.custom.hosts[3].port: nodes have no port 1 (ports are 0 to 0)",
+                   "c.yaml:8:12: error: fabric.custom.hosts: 1 of 5 ports are attached to no switch, the first of them that of "
                    "node 4 (endpoints are 0 to 4)",
-                   "c.yaml:8:116: error: fabric.custom.hosts[3].port: nodes have no port 1 (ports are 0 to 0)",
                    "c.yaml:8:38: error: fabric.custom.hosts[1]: attaches that of node 2, which hosts[0] has attached (attach "
                    "every port once)",
                    "c.yaml:8:71: error: fabric.custom.hosts[2].nodes: the cluster has no node 5 (endpoints are 0 to 4)"}));
@@ -195,7 +195,7 @@ TEST(GraphSpec, PartsMustBeJoined) {
     hosts: [{nodes: 0, switch: a}, {nodes: 1, switch: b}, {nodes: 2, switch: d}]
     cables: [{from: a, to: b}, {from: c, to: d}]
 )"),
-            (Names{"c.yaml:7:5: error: fabric.custom.cables: no path joins the switches 'a' and 'd', which have nodes (add "
+            (Names{"c.yaml:9:13: error: fabric.custom.cables: no path joins the switches 'a' and 'd', which have nodes (add "
                    "cables between the "
                    "two parts)"}));
 }

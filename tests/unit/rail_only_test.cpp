@@ -80,6 +80,39 @@ TEST(RailOnly, WithMoreNicsThanGpusEachOwnsARun) {
   EXPECT_EQ(path_names(net, h).at(1), "node0.nvswitch>node0.gpu1");
 }
 
+// Without NVLink there is nothing to gain from another GPU: two GPUs and two NICs on one PCIe hub.
+TEST(RailOnly, WithoutNvlinkTheSenderReachesTheNicOverPcie) {
+  WiredServer::Plan box{.gpus = 2, .nics = 2};
+  const auto add = [&box](std::uint32_t a, std::uint32_t b) {
+    const Rate rate = Rate::bytes_per_second(50e9);
+    box.links.push_back({DeviceId(a), DeviceId(b), rate, rate, Duration(), LinkTier::kPcie});
+    box.links.push_back({DeviceId(b), DeviceId(a), rate, rate, Duration(), LinkTier::kPcie});
+  };
+  box.devices = {{DeviceKind::kGpu, "gpu0"},
+                 {DeviceKind::kGpu, "gpu1"},
+                 {DeviceKind::kPcieHub, "pcie"},
+                 {DeviceKind::kNic, "nic0"},
+                 {DeviceKind::kNic, "nic1"}};
+  add(0, 2);
+  add(1, 2);
+  add(2, 3);
+  add(2, 4);
+  const auto row = [](Rows<std::uint32_t>& rows, std::vector<std::uint32_t> links) {
+    rows.push_all(links);
+    rows.end_row();
+  };
+  for (const std::vector<std::uint32_t>& links : {std::vector<std::uint32_t>{}, {0, 3}, {2, 1}, {}}) row(box.inside, links);
+  for (const std::vector<std::uint32_t>& links : {std::vector<std::uint32_t>{0, 4}, {0, 6}, {2, 4}, {2, 6}})
+    row(box.out, links);
+  box.extra_latency.resize(4);
+  box.direct_links.resize(4);
+  const Network net({.nodes = 2,
+                     .server = WiredServer(box),
+                     .fabric = {.nodes_per_leaf = 2, .wiring = Wiring::kRailOnly, .host = test::kUnitWire}});
+  EXPECT_EQ(path_names(net, hop(0, 3)), (Names{"node0.gpu0>node0.pcie", "node0.pcie>node0.nic1", "node0.nic1>rail1",
+                                               "rail1>node1.nic1", "node1.nic1>node1.pcie", "node1.pcie>node1.gpu1"}));
+}
+
 // Rings keep to their rails: no ring edge between nodes crosses NVLink.
 TEST(RailOnly, RingsNeedNoForwarding) {
   const Network net = rail_only(3, 4, 4);

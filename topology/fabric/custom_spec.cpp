@@ -143,9 +143,7 @@ const FieldTable<HostSpec>& host_fields() {
 const FieldTable<CustomSpec>& custom_fields() {
   static const FieldTable<CustomSpec> table = [] {
     FieldTable<CustomSpec> t;
-    t.list("switches", &CustomSpec::switches, switch_fields(), &SwitchSpec::name)
-        .required()
-        .doc("all switches; a name alone will do");
+    t.list("switches", &CustomSpec::switches, switch_fields(), "name").required().doc("all switches; a name alone will do");
     t.list("cables", &CustomSpec::cables, custom_cable_fields()).doc("cables between switches");
     t.list("hosts", &CustomSpec::hosts, host_fields()).required().doc("which switch each port of each node is cabled to");
     t.validate(check_custom);
