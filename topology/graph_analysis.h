@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network is as a graph, found by graph algorithms and not by knowing how it was built: the check on every structured fabric.
-// Boost.Graph stays inside graph_analysis.cpp.
+// What a network is as a graph, found by graph algorithms and not by knowing how it was built: the check on every structured
+// fabric. Boost.Graph stays inside graph_analysis.cpp.
 //
 //   bisection       max-flow from the ports of the first half of the racks to those of the last half (the middle rack of an odd
 //                   number only relays), over line rates. Parallel cables are one edge; the ports of a switch are one edge to
-//                   the source or sink, which is exact because a port leads to one switch only. Inside servers nothing limits. Racks are
-//                   halved in their order, which need not be the narrowest cut: for a torus it is when its first dimension is the longest
+//                   the source or sink, which is exact because a port leads to one switch only. Inside servers nothing limits.
+//                   Racks are halved in their order, which need not be the narrowest cut: for a torus it is when its first
+//                   dimension is the longest
 //   disjoint paths  most paths between the first and the last rack that share no cable: max-flow with one unit per cable
-//   diameter        most links on a shortest path between two endpoints, whatever paths routing takes. On a folded Clos found from the
-//                   first and the last endpoint: every other one is the image of one of them under a symmetry, as only the last pod and
-//                   leaf may be partial. On other fabrics found from one endpoint of every set of switches that nodes are attached to
+//   diameter        most links on a shortest path between two endpoints, whatever paths routing takes. On a folded Clos found
+//                   from the first and the last endpoint: every other one is the image of one of them under a symmetry, as only
+//                   the last pod and leaf may be partial. On other fabrics found from one endpoint of every set of switches
+//                   that nodes are attached to
 //
 // Cost: flows on the switches alone, O(cables) memory; breadth-first searches O(links).
 #pragma once

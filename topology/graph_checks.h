@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between the nodes of a cluster and a fabric that is no folded Clos: room for all nodes, every port attached once, switches
-// with enough ports, a number of links that can be simulated.
+// What must hold between the nodes of a cluster and a fabric that is no folded Clos: room for all nodes, every port attached
+// once, switches with enough ports, a number of links that can be simulated.
 #pragma once
 
 #include "topology/cluster_spec.h"

@@ -33,8 +33,9 @@ enum class DeviceKind : std::uint8_t {
   kSwitch  // of a fabric without tiers (dragonfly, torus, custom graph)
 };
 inline constexpr int kDeviceKindCount = 11;
-// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to its switch. kLocal, kGlobal: inside
-// and between the groups of a dragonfly. kSwitch: between the switches of a torus or a custom graph. All are both directions.
+// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to its switch. kLocal,
+// kGlobal: inside and between the groups of a dragonfly. kSwitch: between the switches of a torus or a custom graph. All are
+// both directions.
 enum class LinkTier : std::uint8_t {
   kNvlink,
   kXgmi,

@@ -5,15 +5,16 @@
 // Endpoints are what sends and receives: GPUs, or bare hosts in a fabric without servers. They are numbered node by node.
 // A node is a server; racks group the nodes that share their first-tier switches, pods the racks that share a second tier.
 //
-// Ids: devices and links node by node, then those of the fabric. Link l of node n is link l of every node with its devices moved to
-// node n; the fabric inverts its own numbering.
+// Ids: devices and links node by node, then those of the fabric. Link l of node n is link l of every node with its devices
+// moved to node n; the fabric inverts its own numbering.
 //
-// Where nothing joins different rails (Fabric::keeps_rails), the sender changes rails inside its node: over NVLink to the GPU next to the NIC of the
-// target's rail, and out through that NIC, whichever it was told to use. NCCL does so since 2.12 and calls it PXN.
+// Where nothing joins different rails (Fabric::keeps_rails), the sender changes rails inside its node: over NVLink to the GPU
+// next to the NIC of the target's rail, and out through that NIC, whichever it was told to use. NCCL does so since 2.12 and
+// calls it PXN.
 //
-// Memory: the links of one node, and what the fabric holds; time to build: the same. Not modelled here: anything that changes with time, and links that differ
-// from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that link() looks into first: nothing else knows
-// what a link is like.
+// Memory: the links of one node, and what the fabric holds; time to build: the same. Not modelled here: anything that changes
+// with time, and links that differ from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that
+// link() looks into first: nothing else knows what a link is like.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct Hop {
   int to_nic = kNearestNic;
 };
 
-// So many equal servers on a fabric. Cluster files come here through topology/cluster_spec.h; tests and studies of a fabric alone
-// fill a plan by hand:
+// So many equal servers on a fabric. Cluster files come here through topology/cluster_spec.h; tests and studies of a fabric
+// alone fill a plan by hand:
 //
 //   const Network net({.nodes = 64, .server = BareHost{},
 //                      .fabric = {.nodes_per_leaf = 32, .spines = 16, .host = wire, .leaf_spine = wire}});
@@ -88,7 +89,8 @@ class Network {
   [[nodiscard]] std::int64_t max_path_count() const;
   // A number that every path_count divides: the largest on a folded Clos.
   [[nodiscard]] std::int64_t spray_weight() const;
-  // These append the links that a transfer of `weight` over `hop` loads, and return its latency (of the longest path). PRE: hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
+  // These append the links that a transfer of `weight` over `hop` loads, and return its latency (of the longest path). PRE:
+  // hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
   //
   // Path `index` (>= 0, taken modulo path_count), from source to destination.
   Duration append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
@@ -108,8 +110,8 @@ class Network {
     bool changes_rails = false;  // the sender's is not the one it would use
   };
   [[nodiscard]] Ends ends(const Hop& hop) const;
-  // Who sends on `nic` for `gpu`: itself if it is next to it or has no NVLink (or xGMI) to the first GPU that is, else that one. All are indices
-  // within a node.
+  // Who sends on `nic` for `gpu`: itself if it is next to it or has no NVLink (or xGMI) to the first GPU that is, else that
+  // one. All are indices within a node.
   [[nodiscard]] int forwarder_to(int nic, int gpu) const;
   [[nodiscard]] bool stays_inside(const Hop& hop) const { return node_of(hop.from) == node_of(hop.to); }
   // The links inside the nodes; append_fabric(fabric, ports) those between, of which it returns the latency.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic on a torus, a dragonfly and a rail-only fabric against what paper and pencil say. Every cable 100 Gbit/s = 12.5 bytes/ns and 1 us.
+// Traffic on a torus, a dragonfly and a rail-only fabric against what paper and pencil say. Every cable 100 Gbit/s = 12.5
+// bytes/ns and 1 us.
 #include <gtest/gtest.h>
 
 #include "sim/experiment/traffic.h"
@@ -34,7 +35,8 @@ std::vector<std::int64_t> ends(const Network& net, RoutingPolicy policy,
   return out;
 }
 
-// Every host sends to the one k further round the ring: each cable carries k flows, each has 1/k of it. 2 + k us, then k x 100 us.
+// Every host sends to the one k further round the ring: each cable carries k flows, each has 1/k of it. 2 + k us, then k x 100
+// us.
 TEST(TorusTraffic, AShiftByKIsKTimesAsLong) {
   for (std::uint32_t k = 1; k <= 4; ++k) {
     const Network net = on_switches(Torus({9}, kUnitWire), 9);
@@ -44,8 +46,8 @@ TEST(TorusTraffic, AShiftByKIsKTimesAsLong) {
   }
 }
 
-// Half way round 8: sprayed, half of each flow goes either way, so each cable carries 4 halves of either direction's flows: 2 flows' worth. 4
-// hops and 2 to the hosts.
+// Half way round 8: sprayed, half of each flow goes either way, so each cable carries 4 halves of either direction's flows: 2
+// flows' worth. 4 hops and 2 to the hosts.
 TEST(TorusTraffic, HalfWayRoundUsesBothDirections) {
   const Network net = on_switches(Torus({8}, kUnitWire), 8);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;
@@ -61,8 +63,8 @@ TEST(TorusTraffic, TheBusiestDimensionDecides) {
   for (const std::int64_t us : ends(net, RoutingPolicy::kEcmp, rows)) EXPECT_EQ(us, 2 + 3 + 200);
 }
 
-// All four routers of a group send to the same group over its one global cable: a quarter each, 400 us. Latency 2 for the hosts, 1 across,
-// and a local hop on either side where the router is not the one that holds the cable.
+// All four routers of a group send to the same group over its one global cable: a quarter each, 400 us. Latency 2 for the
+// hosts, 1 across, and a local hop on either side where the router is not the one that holds the cable.
 TEST(DragonflyTraffic, OneGlobalCableIsSharedByTheGroup) {
   const Network net =
       on_switches(Dragonfly({.groups = 3, .routers_per_group = 4, .global_cables = 1}, kUnitWire, kUnitWire), 12);
@@ -72,20 +74,21 @@ TEST(DragonflyTraffic, OneGlobalCableIsSharedByTheGroup) {
     EXPECT_GE(end, 400);
     EXPECT_LE(end, 405);
   }
-  // Group 1 meets it on router 1. Flows 0 and 1 need one local hop, 4 us, and the cable is full from then on: the last byte is through at 404.
+  // Group 1 meets it on router 1. Flows 0 and 1 need one local hop, 4 us, and the cable is full from then on: the last byte is
+  // through at 404.
   EXPECT_EQ(*std::max_element(us.begin(), us.end()), 404);
 }
 
-// Four cables instead: sprayed over all of them the group has 4 x 100 Gbit/s across, and local cables carry a quarter at most: each flow
-// has a whole cable's worth. The longest path is local, global, local: 5 us.
+// Four cables instead: sprayed over all of them the group has 4 x 100 Gbit/s across, and local cables carry a quarter at most:
+// each flow has a whole cable's worth. The longest path is local, global, local: 5 us.
 TEST(DragonflyTraffic, ACablePerRouterCarriesThemAll) {
   const Network net =
       on_switches(Dragonfly({.groups = 3, .routers_per_group = 4, .global_cables = 4}, kUnitWire, kUnitWire), 12);
   for (const std::int64_t us : ends(net, RoutingPolicy::kSpray, {{0, 4}, {1, 5}, {2, 6}, {3, 7}})) EXPECT_EQ(us, 5 + 100);
 }
 
-// Boxes of 4 GPUs: every GPU of node 0 sends to GPU 0 of node 1. All four flows leave on rail 0, three of them by way of NVLink, and
-// share NIC 0: 400 us. Rail by rail they do not meet.
+// Boxes of 4 GPUs: every GPU of node 0 sends to GPU 0 of node 1. All four flows leave on rail 0, three of them by way of
+// NVLink, and share NIC 0: 400 us. Rail by rail they do not meet.
 TEST(RailOnlyTraffic, OneRailIsOneCable) {
   const Wire fast = Wire::pure(Rate::bytes_per_second(1000e9), Duration());
   const Network net({.nodes = 2,

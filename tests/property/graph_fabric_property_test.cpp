@@ -108,8 +108,9 @@ RC_GTEST_PROP(GraphFabricProperty, EveryPathLeadsFromSourceToDestination, ()) {
   RC_ASSERT(net.append_spray(h, net.spray_weight(), shares) == longest);
 }
 
-// Tori and custom graphs take shortest ways; a torus as many links as its ring distances add up to, and 2^ties ways. A custom graph has all
-// shortest ways as paths, up to 16. A dragonfly goes local, global, local at most, over one global cable between groups.
+// Tori and custom graphs take shortest ways; a torus as many links as its ring distances add up to, and 2^ties ways. A custom
+// graph has all shortest ways as paths, up to 16. A dragonfly goes local, global, local at most, over one global cable between
+// groups.
 RC_GTEST_PROP(GraphFabricProperty, PathsAreAsLongAsTheFabricSays, ()) {
   const Network net = random_graph_network();
   RC_PRE(net.endpoint_count() > 1);
@@ -154,8 +155,8 @@ RC_GTEST_PROP(GraphFabricProperty, PathsAreAsLongAsTheFabricSays, ()) {
   }
 }
 
-// W leaves the source, W reaches the destination, what enters any other device leaves it: so every cut between them carries W. Shares are those of
-// all paths added up.
+// W leaves the source, W reaches the destination, what enters any other device leaves it: so every cut between them carries W.
+// Shares are those of all paths added up.
 RC_GTEST_PROP(GraphFabricProperty, SprayIsConservedAndTheSumOfItsPaths, ()) {
   const Network net = random_graph_network();
   RC_PRE(net.endpoint_count() > 1);
@@ -186,7 +187,8 @@ RC_GTEST_PROP(GraphFabricProperty, SprayIsConservedAndTheSumOfItsPaths, ()) {
   RC_ASSERT(route.shares == expected.shares);
 }
 
-// Ids of links: each in the row of the device where it starts and in no other, the directions of a cable next to each other, no name twice.
+// Ids of links: each in the row of the device where it starts and in no other, the directions of a cable next to each other, no
+// name twice.
 RC_GTEST_PROP(GraphFabricProperty, LinksHaveTheirIdsAndNames, ()) {
   const Network net = random_graph_network();
   const LinkRows rows(net);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small random networks of every shape: bare hosts and boxes; folded Clos of one to three tiers, every wiring, parallel cables, partial leaves
-// and pods; dragonflies, tori and connected custom graphs.
+// Small random networks of every shape: bare hosts and boxes; folded Clos of one to three tiers, every wiring, parallel cables,
+// partial leaves and pods; dragonflies, tori and connected custom graphs.
 #pragma once
 
 #include <rapidcheck.h>

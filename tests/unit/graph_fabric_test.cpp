@@ -50,7 +50,8 @@ Route sprayed(const Network& net, const Hop& h) {
   return route;
 }
 
-// 9 groups of 4 routers with 2 hosts: 72 hosts and 36 routers; cables 72 to hosts, 9 x 6 local, 36 pairs of groups: links twice that.
+// 9 groups of 4 routers with 2 hosts: 72 hosts and 36 routers; cables 72 to hosts, 9 x 6 local, 36 pairs of groups: links twice
+// that.
 TEST(DragonflyFabric, CountsAsDrawn) {
   const Network net = dragonfly(9, 4, 1, 2);
   EXPECT_EQ(net.device_count(), 72u + 36);
@@ -63,8 +64,8 @@ TEST(DragonflyFabric, CountsAsDrawn) {
   EXPECT_TRUE(analyze_graph(net).is_connected);
 }
 
-// The balanced dragonfly of the paper: a = 2p = 2h, groups = a h + 1 = 9 with one cable between each two: every router has exactly
-// h = 2 global cables.
+// The balanced dragonfly of the paper: a = 2p = 2h, groups = a h + 1 = 9 with one cable between each two: every router has
+// exactly h = 2 global cables.
 TEST(DragonflyFabric, GlobalCablesAreSpreadEvenly) {
   std::map<std::uint32_t, int> globals;
   for (const SwitchCable& c : Dragonfly({.groups = 9, .routers_per_group = 4}, kUnitWire, kLongWire).cables()) {
@@ -76,8 +77,9 @@ TEST(DragonflyFabric, GlobalCablesAreSpreadEvenly) {
   for (const auto& [router, count] : globals) EXPECT_EQ(count, 2) << router;
 }
 
-// Hosts 0 and 1 share router 0; host 2 is on router 1 of the same group; host 8 on router 0 of group 1. Group 1 is one further round, so
-// its cable is number 0 of group 0 and leaves router 0; group 0 is eight further from group 1, so there it is number 7, on router 3.
+// Hosts 0 and 1 share router 0; host 2 is on router 1 of the same group; host 8 on router 0 of group 1. Group 1 is one further
+// round, so its cable is number 0 of group 0 and leaves router 0; group 0 is eight further from group 1, so there it is number
+// 7, on router 3.
 TEST(DragonflyFabric, MinimalPathsAreLocalGlobalLocal) {
   const Network net = dragonfly(9, 4, 1, 2);
   EXPECT_EQ(path_names(net, hop(0, 1)), (Names{"host0>group0.router0", "group0.router0>host1"}));
@@ -89,8 +91,8 @@ TEST(DragonflyFabric, MinimalPathsAreLocalGlobalLocal) {
                                                 "group0.router0>group1.router3", "group1.router3>host14"}));
 }
 
-// Three cables between two groups of two routers: number 0 and 2 on router 0, number 1 on router 1, at both ends. The first and the last
-// join the same routers, so their names carry numbers.
+// Three cables between two groups of two routers: number 0 and 2 on router 0, number 1 on router 1, at both ends. The first and
+// the last join the same routers, so their names carry numbers.
 TEST(DragonflyFabric, EveryGlobalCableIsAPath) {
   const Network net = dragonfly(2, 2, 3, 1);
   EXPECT_EQ(net.path_count(hop(0, 2)), 3);
@@ -102,7 +104,8 @@ TEST(DragonflyFabric, EveryGlobalCableIsAPath) {
   EXPECT_EQ(path_names(net, hop(0, 2), 2).at(1), "group0.router0>group1.router0#1");
 }
 
-// Host to router 1 us, local 1 us, global 7 us. Spray takes as long as its longest path: 1 + 1 + 7 + 1 + 1; path 0 has no local hop.
+// Host to router 1 us, local 1 us, global 7 us. Spray takes as long as its longest path: 1 + 1 + 7 + 1 + 1; path 0 has no local
+// hop.
 TEST(DragonflyFabric, LatencyIsThatOfThePathTaken) {
   const Network net = dragonfly(2, 2, 3, 1);
   std::vector<LinkShare> shares;
@@ -153,8 +156,8 @@ TEST(TorusFabric, HalfWayRoundIsATie) {
                    "switch(2,3)>switch(2,2)", "switch(2,2)>host10"}));
 }
 
-// Weight 4 over four paths. Each half of them goes round the first dimension one way: 2 on each of its 4 links, and 2 on each of 4 of
-// the second, whose two ways meet the first ones in switch (2,0).
+// Weight 4 over four paths. Each half of them goes round the first dimension one way: 2 on each of its 4 links, and 2 on each
+// of 4 of the second, whose two ways meet the first ones in switch (2,0).
 TEST(TorusFabric, SharedLinksOfEqualPathsAreAddedUp) {
   const Network net = torus({4, 4});
   const Route route = sprayed(net, hop(0, 10));
@@ -218,8 +221,8 @@ TEST(CustomFabric, SprayIsEvenOverThePathsAndAsSlowAsTheLongest) {
   EXPECT_EQ(route.latency, Duration::micros(16));
 }
 
-// 5 x 8 cables over a middle switch are 40 paths; 16 are used, at distances of 2.5 in the order of the first cable: 3, 3, 3, 3 and 4
-// of the 8 paths of each.
+// 5 x 8 cables over a middle switch are 40 paths; 16 are used, at distances of 2.5 in the order of the first cable: 3, 3, 3, 3
+// and 4 of the 8 paths of each.
 TEST(CustomFabric, SixteenOfManyPathsSpreadOverTheFirstHops) {
   std::vector<SwitchCable> cables(5, {0, 1, 0});
   cables.insert(cables.end(), 8, {1, 2, 0});

@@ -41,7 +41,8 @@ TEST(RailOnly, ARailIsTwoCables) {
                    "node3.nic1>node3.pcie", "node3.pcie>node3.gpu1"}));
 }
 
-// GPU 1 of node 0 to GPU 2 of node 3: over NVLink to GPU 2 of node 0, whose NIC is on rail 2. Latency: 2 x 100 ns NVLink, 4 x 300 ns PCIe, 2 us.
+// GPU 1 of node 0 to GPU 2 of node 3: over NVLink to GPU 2 of node 0, whose NIC is on rail 2. Latency: 2 x 100 ns NVLink, 4 x
+// 300 ns PCIe, 2 us.
 TEST(RailOnly, TheSenderChangesRailsOverNvlink) {
   const Network net = rail_only(5, 4, 4);
   EXPECT_EQ(net.path_count(hop(1, 14)), 1);
@@ -62,8 +63,8 @@ TEST(RailOnly, TheReceiversNicDecides) {
   EXPECT_EQ(names.at(4), "node0.nic3>rail3");
 }
 
-// 4 GPUs and 2 NICs: GPUs 0, 1 are next to NIC 0, GPUs 2, 3 to NIC 1. To GPU 3 of node 1 (NIC 1) GPU 2 sends itself, GPU 0 by way of GPU 2,
-// the first next to NIC 1.
+// 4 GPUs and 2 NICs: GPUs 0, 1 are next to NIC 0, GPUs 2, 3 to NIC 1. To GPU 3 of node 1 (NIC 1) GPU 2 sends itself, GPU 0 by
+// way of GPU 2, the first next to NIC 1.
 TEST(RailOnly, AGpuNextToTheNicSendsItself) {
   const Network net = rail_only(2, 4, 2);
   EXPECT_EQ(path_names(net, hop(2, 7)).front(), "node0.gpu2>node0.pcie");

@@ -130,7 +130,8 @@ class DotWriter {
         f.cores(), [&f](std::uint32_t i) { return f.core(i); }, "#e1d5e7");
   }
 
-  // A link is drawn where its far end has the larger device number, which is up in a folded Clos; not the other direction of the cable.
+  // A link is drawn where its far end has the larger device number, which is up in a folded Clos; not the other direction of
+  // the cable.
   void write_cables() {
     struct Bundle {
       int cables = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches and cables as somebody lists them. Equal-cost paths are the shortest ones, counted in cables whatever their speed; parallel cables
-// are different paths. Of more than 16 between two switches 16 are used, those at even distances in the order of the list of cables, so
-// that they spread over the first hops: what hardware tables of next hops do not hold either.
+// Switches and cables as somebody lists them. Equal-cost paths are the shortest ones, counted in cables whatever their speed;
+// parallel cables are different paths. Of more than 16 between two switches 16 are used, those at even distances in the order
+// of the list of cables, so that they spread over the first hops: a bound of this model, which keeps the common multiple of all
+// path counts, the scale of sprayed shares, below a million.
 //
-// Memory and time to build: for every switch with nodes six bytes per switch and a breadth-first search, which is why there are at
-// most kMostCustomSwitches (25 MB). Nothing is written after that: threads may share one.
+// Memory and time to build: for every switch with nodes six bytes per switch and a breadth-first search, which is why there are
+// at most kMostCustomSwitches (25 MB). Nothing is written after that: threads may share one.
 //
 // NOT modelled: routing by speed or by weights, up-down or other deadlock-free routing, paths that are not shortest.
 #pragma once

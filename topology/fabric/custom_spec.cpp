@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a custom graph and what is wrong with one whatever cluster it serves: names, ends of cables, parts that nothing joins.
+// The keys of a custom graph and what is wrong with one whatever cluster it serves: names, ends of cables, parts that nothing
+// joins.
 #include <algorithm>
 #include <map>
 #include <numeric>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008): groups of routers, every router of a group cabled to every other one of it (local cables),
-// and `global_cables` between each pair of groups.
+// A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008): groups of routers, every router of a group cabled to every other one of it
+// (local cables), and `global_cables` between each pair of groups.
 //
-// Router r of group i is switch i x routers + r. The global cables of a group are numbered by how far round the other group is, which treats all
-// groups alike (the "relative" arrangement of Hastings et al., Comparing global link arrangements for dragonfly networks, CLUSTER 2015),
-// and dealt to its routers in turns:
+// Router r of group i is switch i x routers + r. The global cables of a group are numbered by how far round the other group is,
+// which treats all groups alike (the "relative" arrangement of Hastings et al., Comparing global link arrangements for
+// dragonfly networks, CLUSTER 2015), and dealt to its routers in turns:
 //     cable c from group i to group j leaves router (((j - i) mod groups - 1) x global_cables + c) mod routers of group i
 //
-// Minimal routing: inside a group over the one cable that joins the two routers. Between groups one path per global cable: to the router that
-// holds it, across, and on to the destination, two local hops at most. Paths of one pair may differ in length.
+// Minimal routing: inside a group over the one cable that joins the two routers. Between groups one path per global cable: to
+// the router that holds it, across, and on to the destination, two local hops at most. Paths of one pair may differ in length.
 //
-// NOT modelled: non-minimal (Valiant) and adaptive choice between the two, parallel local cables, nodes on several routers (a custom graph
-// can have them).
+// NOT modelled: non-minimal (Valiant) and adaptive choice between the two, parallel local cables, nodes on several routers (a
+// custom graph can have them).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,6 @@ class Dragonfly {
   };
   Dragonfly(const Size& size, const Wire& local, const Wire& global);
 
-  [[nodiscard]] std::uint32_t groups() const { return groups_; }
-  [[nodiscard]] std::uint32_t routers_per_group() const { return routers_; }
   [[nodiscard]] std::uint32_t global_cables() const { return global_cables_; }
 
   // What every layout of switches answers (switch_layout.h).

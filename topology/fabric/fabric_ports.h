@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-// What a fabric has to know of a node, which is the same for all. The ids of a node's devices follow each other, and those of its links.
+// What a fabric has to know of a node, which is the same for all. The ids of a node's devices follow each other, and those of
+// its links.
 struct NodeBlock {
   std::uint32_t devices = 1;
   std::uint32_t links = 0;

@@ -13,8 +13,8 @@ namespace {
 constexpr double kLowestRatio = 0.01;
 constexpr double kHighestRatio = 1'000;
 
-// Switches above one switch: ceil(down / (ratio x up)) uplinks, in whole bundles of `cables`. The quotient of two exact rates may
-// exceed a whole number by rounding alone, so a billionth of an uplink is not worth one.
+// Switches above one switch: ceil(down / (ratio x up)) uplinks, in whole bundles of `cables`. The quotient of two exact rates
+// may exceed a whole number by rounding alone, so a billionth of an uplink is not worth one.
 int switches_above(std::int64_t down_links, Rate down, double ratio, Rate up, int cables) {
   const double need = static_cast<double>(down_links) * down.bytes_per_second() / (ratio * up.bytes_per_second());
   const double bundles = std::ceil(need / cables - 1e-9);
@@ -27,7 +27,8 @@ double ratio_of(std::int64_t down_links, Rate down, std::int64_t up_links, Rate 
 
 int ceil_share(int total, int per) { return (total - 1) / per + 1; }
 
-// Keys of a folded Clos next to those of another fabric, or of switches that a rail-only fabric does not have. False when there are any.
+// Keys of a folded Clos next to those of another fabric, or of switches that a rail-only fabric does not have. False when there
+// are any.
 bool check_one_shape(const FabricSpec& f, Section& at) {
   std::vector<std::string> sections;
   if (f.dragonfly) sections.emplace_back("dragonfly");

@@ -5,7 +5,8 @@
 //   uplinks = ceil(down capacity / (o x uplink rate))
 //
 // rounded up to whole switches of `cables` cables each. The ratio that comes out is reported beside the one asked for.
-// Capacities are line rates of fully populated switches. Fabrics that are no folded Clos have sections of their own (graph_spec.h).
+// Capacities are line rates of fully populated switches. Fabrics that are no folded Clos have sections of their own
+// (graph_spec.h).
 #pragma once
 
 #include <optional>

@@ -6,7 +6,8 @@
 //           (NVIDIA's rail-optimized; the rack is then the scalable unit), the rack has one leaf per port number:
 //               leaf = rack x rails + port mod rails      rails: 1 by rack, ports per node by rail
 //           so port r of all nodes of a rack meets in one leaf, and different ports of a node in different ones
-//           rail only (Wang et al., Rail-only, arXiv 2307.12169): the same, with all nodes in one unit and nothing above its leaves
+//           rail only (Wang et al., Rail-only, arXiv 2307.12169): the same, with all nodes in one unit and nothing above its
+//           leaves
 //   spine   every leaf of a pod is cabled to every spine of that pod
 //   core    spine j of every pod is cabled to the same `cores_per_spine` cores (group j); different spines, different cores
 //
@@ -19,8 +20,8 @@
 // Bundles: a sprayed hop loads all leaf-spine links of its leaf alike, and all spine-core links of its pod. Where everything is
 // sprayed the links of such a bundle always carry equal loads, and the first of them can stand for all.
 //
-// NOT modelled: uneven cabling; fewer rails than ports. Where spines join the rails, a hop between different rails goes up to them, also
-// inside a rack; rail only, the sender has to change rails first (Network).
+// NOT modelled: uneven cabling; fewer rails than ports. Where spines join the rails, a hop between different rails goes up to
+// them, also inside a rack; rail only, the sender has to change rails first (Network).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric given as a graph: switches and cables of any layout (switch_layout.h), and for every port of every node the switch it is cabled to.
+// A fabric given as a graph: switches and cables of any layout (switch_layout.h), and for every port of every node the switch
+// it is cabled to.
 //
 //   links   port p of node n, then the cables of the layout; two each, towards the fabric (or as the cable is listed) first
 //   racks   nodes whose port 0 is on switches of one rack, numbered by their first nodes; pods alike
@@ -50,7 +51,8 @@ class GraphFabric {
   [[nodiscard]] std::int64_t path_count(const PortPair& ends) const;
   [[nodiscard]] std::int64_t max_path_count() const;
   [[nodiscard]] std::int64_t spray_weight() const;
-  // As those of FoldedClos; equal-cost paths may differ in latency, and spray returns the longest. Cost of spray: links of all paths.
+  // As those of FoldedClos; equal-cost paths may differ in latency, and spray returns the longest. Cost of spray: links of all
+  // paths.
   Duration append_path(const PortPair& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
   Duration append_spray(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
   Duration append_bundles(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const {

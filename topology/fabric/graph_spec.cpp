@@ -68,7 +68,8 @@ std::vector<CustomSwitch> custom_switches(const CustomSpec& spec, const std::vec
   PlaceNumbers pods;
   for (std::size_t i = 0; i < spec.switches.size(); ++i) {
     const SwitchSpec& s = spec.switches[i];
-    // WHY the prefixes: a switch without a rack is a rack of its own, whatever others are called; those without a pod share one.
+    // WHY the prefixes: a switch without a rack is a rack of its own, whatever others are called; those without a pod share
+    // one.
     out.push_back({.name = s.name,
                    .tier = s.tier.value_or(std::max(distance[i], 0)),
                    .rack = racks.number(s.rack ? "rack " + *s.rack : "switch " + s.name),

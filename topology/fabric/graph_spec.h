@@ -8,8 +8,8 @@
 //     hosts: [{nodes: 0-3, switch: a, port: 0}]
 //     cables: [{from: a, to: b, count: 2, speed: 400 Gbps, latency: 500 ns}]
 //
-// On a dragonfly and a torus all ports of a node are on one switch, nodes fill the switches in order. On a custom graph every port of every
-// node is attached by one entry of `hosts`; an entry without `port` attaches all ports.
+// On a dragonfly and a torus all ports of a node are on one switch, nodes fill the switches in order. On a custom graph every
+// port of every node is attached by one entry of `hosts`; an entry without `port` attaches all ports.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cable between two switches of a fabric that is no folded Clos. Switches are numbered from 0; cable c is the directed links 2c (from > to)
-// and 2c + 1 (to > from).
+// A cable between two switches of a fabric that is no folded Clos. Switches are numbered from 0; cable c is the directed links
+// 2c (from > to) and 2c + 1 (to > from).
 #pragma once
 
 #include <cstdint>

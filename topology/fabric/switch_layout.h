@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the switches of a fabric that is no folded Clos are named, cabled and routed through. The set is closed: a variant of plain classes
-// that all answer the same questions about switches 0, 1, ...:
+// How the switches of a fabric that is no folded Clos are named, cabled and routed through. The set is closed: a variant of
+// plain classes that all answer the same questions about switches 0, 1, ...:
 //
 //   switches, name            how many; what one is called
 //   rack_of, pod_of           of the nodes on a switch: equal numbers share a rack, or a pod

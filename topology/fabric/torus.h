@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A torus (k-ary n-cube; Dally and Towles, Principles and Practices of Interconnection Networks, chapter 5): switches on a grid of any number of dimensions,
-// each cabled to its two neighbours in every dimension, round the edges as well. In a dimension of two there is one cable between the two, in a
-// dimension of one none. Switch (x, y, z) of (a, b, c) is number (x b + y) c + z.
+// A torus (k-ary n-cube; Dally and Towles, Principles and Practices of Interconnection Networks, chapter 5): switches on a grid
+// of any number of dimensions, each cabled to its two neighbours in every dimension, round the edges as well. In a dimension of
+// two there is one cable between the two, in a dimension of one none. Switch (x, y, z) of (a, b, c) is number (x b + y) c + z.
 //
-// Dimension-order routing: the first dimension first, in each the shorter way round. Just half way round both ways are equally short and make
-// two paths; ties in t dimensions make 2^t.
+// Dimension-order routing: the first dimension first, in each the shorter way round. Just half way round both ways are equally
+// short and make two paths; ties in t dimensions make 2^t.
 //
-// NOT modelled: parallel cables between neighbours, adaptive and non-minimal routing, cables that a reconfigurable torus switches.
+// NOT modelled: parallel cables between neighbours, adaptive and non-minimal routing, cables that a reconfigurable torus
+// switches.
 #pragma once
 
 #include <cstdint>
