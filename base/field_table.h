@@ -41,6 +41,7 @@ class Section {
     context_->warning(join_path(path_, key), std::move(message), std::move(hint));
   }
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::size_t error_count() const { return context_->diagnostics().error_count(); }
 
  private:
   ReadContext* context_;
@@ -101,9 +102,7 @@ class FieldTable {
       if (!n.is_scalar() && !n.is_sequence()) return read_map(n, out, c, path, mode);
       S& value = emplace_contained<S>(out.*member);
       value = S{};
-      c.note_origin(path, n.position());
-      table.read_single(n.is_scalar() ? scalar_key : list_key, n.without_overrides(), value, c, path);
-      if (const Node overlay = n.overrides()) table.read(overlay, value, c, path, ReadMode::kOverlay);
+      table.read_single(n.is_scalar() ? scalar_key : list_key, n, value, c, path);
     };
     e.print = [member, print_map = e.print](const T& v, ConfigPrinter& p, const std::string& path) {
       if (!(v.*member == V{})) print_map(v, p, path);
@@ -111,15 +110,22 @@ class FieldTable {
     return ref;
   }
 
+  // An element that is one value is what its key `scalar_key` holds, where one is given.
   template <class S>
-  SectionRef list(std::string name, std::vector<S> T::*member, const FieldTable<S>& table) {
-    Entry& e = add(std::move(name), FieldShape::kList, "list of maps");
+  SectionRef list(std::string name, std::vector<S> T::*member, const FieldTable<S>& table, std::string scalar_key = {}) {
+    Entry& e = add(std::move(name), FieldShape::kList, scalar_key.empty() ? "list of maps" : "list of values or maps");
     e.docs = [&table](const T&) { return table.docs(S{}); };
-    e.read = [member, &table, &doc = e.doc](const Node& n, T& out, ReadContext& c, const std::string& path, ReadMode) {
+    e.read = [member, scalar_key, &table, &doc = e.doc](const Node& n, T& out, ReadContext& c, const std::string& path,
+                                                        ReadMode) {
       if (!detail::expect_sequence(n, doc, c, path)) return;
+      c.note_origin(path, n.position());
       (out.*member).assign(n.size(), S{});
       for (std::size_t i = 0; i < n.size(); ++i) {
-        table.read(n.at(i), (out.*member)[i], c, join_path(path, i), ReadMode::kWhole);
+        if (!scalar_key.empty() && n.at(i).is_scalar()) {
+          table.read_single(scalar_key, n.at(i), (out.*member)[i], c, join_path(path, i));
+        } else {
+          table.read(n.at(i), (out.*member)[i], c, join_path(path, i), ReadMode::kWhole);
+        }
       }
     };
     e.print = [member, &table, key = e.doc.name](const T& v, ConfigPrinter& p, const std::string& path) {
@@ -315,13 +321,15 @@ class FieldTable {
     detail::report_unknown_key(node, i, docs(), context, path);
   }
 
-  // `node` is the value of one key, whose path is that of the whole section.
+  // `node` is the value of one key, whose path is that of the whole section, and may carry overrides of others.
   void read_single(const std::string& key, const Node& node, T& out, ReadContext& context, const std::string& path) const {
     const std::size_t errors = context.diagnostics().error_count();
+    context.note_origin(path, node.position());
     for (const auto& e : entries_) {
-      if (e->doc.name == key) e->read(node, out, context, path, ReadMode::kWhole);
+      if (e->doc.name == key) e->read(node.without_overrides(), out, context, path, ReadMode::kWhole);
     }
     if (context.diagnostics().error_count() == errors) run_checks(out, context, path);
+    if (const Node overlay = node.overrides()) read(overlay, out, context, path, ReadMode::kOverlay);
   }
 
   // True when they find nothing wrong.

@@ -2,6 +2,7 @@
 #include "topology/cluster_checks.h"
 
 #include "base/field_table.h"
+#include "topology/graph_checks.h"
 #include "topology/hardware/limits.h"
 
 namespace lockstep {
@@ -48,7 +49,8 @@ void check_stragglers(const ClusterSpec& c, Section& at) {
   }
 }
 
-// Cables whose speed or latency nothing tells. False when there are any.
+}  // namespace
+
 bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_cores) {
   if (c.network || c.ports_per_node() == 0) return true;
   bool is_good = true;
@@ -63,6 +65,8 @@ bool check_cables(const ClusterSpec& c, Section& at, bool has_spines, bool has_c
   if (has_cores) need("core_link", c.core_link.speed.has_value(), c.core_link.latency.has_value());
   return is_good;
 }
+
+namespace {
 
 // A unit has one leaf per rail, and all of them in one pod. False when it has not.
 bool check_rails(const ClusterSpec& c, int rails, Section& at) {
@@ -103,11 +107,12 @@ void check_cluster(const ClusterSpec& c, Section& at) {
   if (!check_nodes(c, at)) return;
   check_stragglers(c, at);
   if (c.ports_per_node() == 0) return;
+  if (c.fabric.is_graph()) return check_graph(c, at);
   const FabricShape attach{.nodes_per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count()), .wiring = c.fabric.wiring};
   const int leaves = leaf_count(attach, c.node_count(), c.ports_per_node());
   if (!check_rails(c, attach.rails(c.ports_per_node()), at)) return;
   const bool has_cores = c.fabric.leaves_per_pod && leaves > *c.fabric.leaves_per_pod;
-  if (!check_cables(c, at, leaves > 1, has_cores)) return;
+  if (!check_cables(c, at, leaves > 1 && c.fabric.wiring != Wiring::kRailOnly, has_cores)) return;
 
   const FabricSize size = cluster_fabric(c);
   const auto ports = static_cast<std::uint32_t>(c.ports_per_node());

@@ -84,10 +84,23 @@ FabricSize cluster_fabric(const ClusterSpec& c) {
   return size_fabric(c.fabric, wires, c.node_count(), std::max(c.ports_per_node(), 1));
 }
 
+std::optional<GraphShape> cluster_graph(const ClusterSpec& c) {
+  if (!c.fabric.is_graph() || c.ports_per_node() == 0) return std::nullopt;
+  const GraphWires wires{.host = cable(c, c.host_link.speed, c.host_link.latency),
+                         .trunk = cable(c, c.fabric_link.speed, c.fabric_link.latency),
+                         .global = cable(c, c.core_link.speed, c.core_link.latency),
+                         .payload_share = c.network ? c.network->payload_efficiency.value : 1};
+  if (c.fabric.dragonfly) return shape_dragonfly(*c.fabric.dragonfly, wires, c.node_count(), c.ports_per_node());
+  if (c.fabric.torus) return shape_torus(*c.fabric.torus, wires, c.node_count(), c.ports_per_node());
+  return shape_custom(*c.fabric.custom, wires, c.node_count(), c.ports_per_node());
+}
+
 Network build_network(const ClusterSpec& c) {
   LOCKSTEP_CHECK(c.node_count() > 0 && (c.endpoints || c.server), "the cluster '{}' was not checked", c.name);
-  return Network(
-      {.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c), .fabric = cluster_fabric(c).shape});
+  NetworkPlan plan{.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c)};
+  plan.graph = cluster_graph(c);
+  if (!plan.graph) plan.fabric = cluster_fabric(c).shape;
+  return Network(plan);
 }
 
 Router make_router(const ClusterSpec& c, const Network& network, std::uint64_t seed, Bundling bundling) {

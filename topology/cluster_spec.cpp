@@ -38,9 +38,10 @@ const FieldTable<ClusterSpec>& cluster_fields() {
         .doc("transport and NICs, TRANSPORT-NICSxGBPS like ib-8x400; needed from two nodes on");
     t.field("nics_per_node", &ClusterSpec::nics_per_node).range(1, kMostNics).doc("instead of the network's");
     t.section("fabric", &ClusterSpec::fabric, fabric_fields()).doc("switches; one for all when absent");
-    t.section("host_link", &ClusterSpec::host_link, cable_fields()).doc("NIC or bare host to leaf");
-    t.section("fabric_link", &ClusterSpec::fabric_link, trunk_fields()).doc("leaf to spine");
-    t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core");
+    t.section("host_link", &ClusterSpec::host_link, cable_fields()).doc("NIC or bare host to its switch");
+    t.section("fabric_link", &ClusterSpec::fabric_link, trunk_fields())
+        .doc("leaf to spine; inside the groups of a dragonfly; between the switches of a torus or a custom graph");
+    t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core; between the groups of a dragonfly");
     routing_field(t, &ClusterSpec::routing).doc("instead of the network's");
     t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");
     t.field("price_per_gpu_hour", &ClusterSpec::price_per_gpu_hour)

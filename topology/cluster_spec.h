@@ -30,9 +30,9 @@ struct ClusterSpec {
   std::optional<NetworkSpec> network;
   std::optional<int> nics_per_node;  // instead of the network's
   FabricSpec fabric;
-  CableSpec host_link;                   // NIC or bare host to leaf
-  TrunkSpec fabric_link;                 // leaf to spine
-  TrunkSpec core_link;                   // spine to core
+  CableSpec host_link;                   // NIC or bare host to its switch
+  TrunkSpec fabric_link;                 // leaf to spine; between the switches of a group, a torus or a custom graph
+  TrunkSpec core_link;                   // spine to core; between the groups of a dragonfly
   std::optional<RoutingPolicy> routing;  // instead of the network's
   std::optional<StragglerSpec> stragglers;
   std::optional<UsdPerHour> price_per_gpu_hour;
@@ -49,7 +49,10 @@ struct ClusterSpec {
 [[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();
 
 // PRE for all: the spec passed its validation.
+// Of a cluster on a folded Clos.
 [[nodiscard]] FabricSize cluster_fabric(const ClusterSpec& spec);
+// Nothing for a cluster on a folded Clos, or without a network.
+[[nodiscard]] std::optional<GraphShape> cluster_graph(const ClusterSpec& spec);
 [[nodiscard]] Network build_network(const ClusterSpec& spec);
 // `network` must be the one built from `spec` and outlive the router.
 [[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed,

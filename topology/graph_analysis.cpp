@@ -15,6 +15,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kMostSearchedLinks = 200'000'000;  // seconds
+
 // Boost.Graph's max-flow wants each edge to know its reverse.
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 struct FlowEdge {
@@ -50,7 +52,7 @@ class SwitchFlow {
   std::size_t sink_;
 };
 
-// Cables between switches with parallel ones added up, and ports added up per leaf. Rates in bit/s.
+// Cables between switches with parallel ones added up, and ports added up per switch and part of the racks. Rates in bit/s.
 struct SwitchGraph {
   struct Trunk {
     std::uint32_t from = 0;
@@ -60,8 +62,10 @@ struct SwitchGraph {
   };
   std::size_t switches = 0;
   std::vector<Trunk> trunks;
-  std::vector<std::int64_t> port_rate;  // of each leaf
-  std::size_t leaves_per_rack = 1;
+  std::vector<std::int64_t> low_ports;   // of the nodes in the first half of the racks
+  std::vector<std::int64_t> high_ports;  // in the last half
+  std::vector<bool> has_first_rack;      // ports of the first rack
+  std::vector<bool> has_last_rack;
 };
 
 std::int64_t bits_per_second(Rate r) { return r.units() / (Rate::kUnitsPerBytePerSecond / 8); }
@@ -85,28 +89,36 @@ void merge(std::vector<SwitchGraph::Trunk>& trunks) {
 
 SwitchGraph switches_of(const Network& net) {
   SwitchGraph g;
-  const std::uint32_t first = net.fabric().leaf(0).value();
+  const std::uint32_t first = net.first_switch().value();
+  const auto devices_per_node = static_cast<std::uint32_t>(first / net.node_count());
+  const std::size_t racks = net.rack_count();
   g.switches = net.device_count() - first;
-  g.port_rate.assign(net.fabric().leaves(), 0);
-  g.leaves_per_rack = net.fabric().rails();
-  for (std::size_t i = net.fabric().first_link().index(); i < net.link_count(); ++i) {
+  g.low_ports.assign(g.switches, 0);
+  g.high_ports.assign(g.switches, 0);
+  g.has_first_rack.assign(g.switches, false);
+  g.has_last_rack.assign(g.switches, false);
+  for (std::size_t i = net.first_fabric_link().index(); i < net.link_count(); ++i) {
     const Link l = net.link(LinkId::from_index(i));
     if (l.from.value() < first) continue;
     const std::uint32_t from = l.from.value() - first;
     if (l.to.value() >= first) {
       g.trunks.push_back({from, l.to.value() - first, bits_per_second(l.nominal), 1});
-    } else {
-      g.port_rate[from] = checked_add(g.port_rate[from], bits_per_second(l.nominal));
+      continue;
     }
+    const std::uint32_t rack = net.rack_of(NodeId(l.to.value() / devices_per_node));
+    const auto add = [&l, from](std::vector<std::int64_t>& ports) {
+      ports[from] = checked_add(ports[from], bits_per_second(l.nominal));
+    };
+    if (rack < racks / 2) add(g.low_ports);
+    if (rack >= racks - racks / 2) add(g.high_ports);
+    if (rack == 0) g.has_first_rack[from] = true;
+    if (rack == racks - 1) g.has_last_rack[from] = true;
   }
   merge(g.trunks);
   return g;
 }
 
 void find_flows(const SwitchGraph& g, GraphReport& report) {
-  const std::size_t leaves = g.port_rate.size();
-  const std::size_t in_rack = g.leaves_per_rack;
-  const std::size_t in_half = leaves / in_rack / 2 * in_rack;
   SwitchFlow bisection(g.switches);
   SwitchFlow disjoint(g.switches);
   std::int64_t cables = 0;
@@ -116,18 +128,18 @@ void find_flows(const SwitchGraph& g, GraphReport& report) {
     cables += t.cables;
   }
   std::int64_t ports = 0;
-  for (std::size_t l = 0; l < in_half; ++l) {
-    bisection.add(bisection.source(), l, g.port_rate[l]);
-    bisection.add(leaves - 1 - l, bisection.sink(), g.port_rate[leaves - 1 - l]);
-    ports = checked_add(ports, g.port_rate[l]);
-  }
-  for (std::size_t l = 0; l < in_rack; ++l) {
-    disjoint.add(disjoint.source(), l, cables);
-    disjoint.add(leaves - 1 - l, disjoint.sink(), cables);
+  bool is_apart = true;  // the first and the last rack
+  for (std::size_t s = 0; s < g.switches; ++s) {
+    if (g.low_ports[s] > 0) bisection.add(bisection.source(), s, g.low_ports[s]);
+    if (g.high_ports[s] > 0) bisection.add(s, bisection.sink(), g.high_ports[s]);
+    if (g.has_first_rack[s]) disjoint.add(disjoint.source(), s, cables);
+    if (g.has_last_rack[s]) disjoint.add(s, disjoint.sink(), cables);
+    ports = checked_add(ports, g.low_ports[s]);
+    is_apart = is_apart && !(g.has_first_rack[s] && g.has_last_rack[s]);
   }
   report.bisection_bps = bisection.solve();
   report.bisection_ports_bps = ports;
-  report.disjoint_paths = disjoint.solve();
+  if (is_apart) report.disjoint_paths = disjoint.solve();
 }
 
 WholeGraph whole_graph(const Network& net) {
@@ -157,6 +169,37 @@ std::optional<int> eccentricity(const Network& net, const WholeGraph& graph, End
   return farthest;
 }
 
+// Endpoints of which one is as far from the others as any endpoint is; see the header.
+std::vector<EndpointId> diameter_starts(const Network& net) {
+  const EndpointId last = EndpointId::from_index(net.endpoint_count() - 1);
+  const auto* graph = std::get_if<GraphFabric>(&net.fabric());
+  if (graph == nullptr) return {EndpointId(0), last};
+  std::vector<EndpointId> starts;
+  const auto ports = static_cast<std::uint32_t>(std::max(net.nics_per_node(), 1));
+  const auto is_attached_as = [graph, ports](std::uint32_t a, std::uint32_t b) {
+    for (std::uint32_t p = 0; p < ports; ++p) {
+      if (graph->switch_of({a, p}) != graph->switch_of({b, p})) return false;
+    }
+    return true;
+  };
+  for (std::uint32_t n = 0; n < net.node_count(); ++n) {
+    if (n == 0 || !is_attached_as(n - 1, n)) starts.push_back(net.endpoint(NodeId(n), 0));
+  }
+  return starts;
+}
+
+std::optional<int> find_diameter(const Network& net, const WholeGraph& graph) {
+  const std::vector<EndpointId> starts = diameter_starts(net);
+  if (starts.size() * net.link_count() > kMostSearchedLinks) return std::nullopt;
+  int diameter = 0;
+  for (const EndpointId start : starts) {
+    const std::optional<int> farthest = eccentricity(net, graph, start);
+    if (!farthest) return std::nullopt;
+    diameter = std::max(diameter, *farthest);
+  }
+  return diameter;
+}
+
 }  // namespace
 
 GraphReport analyze_graph(const Network& net) {
@@ -166,11 +209,7 @@ GraphReport analyze_graph(const Network& net) {
   std::vector<std::size_t> component(net.device_count());
   report.components = boost::connected_components(graph, component.data());
   report.is_connected = report.components == 1;
-  if (net.endpoint_count() > 1) {
-    const std::optional<int> first = eccentricity(net, graph, EndpointId(0));
-    const std::optional<int> last = eccentricity(net, graph, EndpointId::from_index(net.endpoint_count() - 1));
-    if (first && last) report.diameter = std::max(*first, *last);
-  }
+  if (net.endpoint_count() > 1) report.diameter = find_diameter(net, graph);
   if (net.rack_count() > 1) find_flows(switches_of(net), report);
   return report;
 }

@@ -19,6 +19,12 @@ std::string_view to_text(LinkTier tier) {
       return "leaf-spine";
     case LinkTier::kSpineCore:
       return "spine-core";
+    case LinkTier::kLocal:
+      return "local";
+    case LinkTier::kGlobal:
+      return "global";
+    case LinkTier::kSwitch:
+      return "switch";
   }
   LOCKSTEP_CHECK(false, "unknown link tier {}", static_cast<int>(tier));
 }
@@ -45,6 +51,8 @@ std::string_view to_text(DeviceKind kind) {
       return "spine";
     case DeviceKind::kCore:
       return "core";
+    case DeviceKind::kSwitch:
+      return "switch";
   }
   LOCKSTEP_CHECK(false, "unknown device kind {}", static_cast<int>(kind));
 }

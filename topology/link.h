@@ -29,12 +29,25 @@ enum class DeviceKind : std::uint8_t {
   kNic,
   kLeaf,
   kSpine,
-  kCore
+  kCore,
+  kSwitch  // of a fabric without tiers (dragonfly, torus, custom graph)
 };
-inline constexpr int kDeviceKindCount = 10;
-// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to leaf. kLeafSpine,
-// kSpineCore: both directions.
-enum class LinkTier : std::uint8_t { kNvlink, kXgmi, kPcie, kInterSocket, kHost, kLeafSpine, kSpineCore };
+inline constexpr int kDeviceKindCount = 11;
+// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to its switch. kLocal,
+// kGlobal: inside and between the groups of a dragonfly. kSwitch: between the switches of a torus or a custom graph. All are
+// both directions.
+enum class LinkTier : std::uint8_t {
+  kNvlink,
+  kXgmi,
+  kPcie,
+  kInterSocket,
+  kHost,
+  kLeafSpine,
+  kSpineCore,
+  kLocal,
+  kGlobal,
+  kSwitch
+};
 // Buses inside a server, whose rates are told in bytes.
 [[nodiscard]] constexpr bool is_bus(LinkTier tier) { return tier < LinkTier::kHost; }
 [[nodiscard]] std::string_view to_text(LinkTier tier);    // "nvlink", "pcie", "inter-socket", "host", "leaf-spine", ...

@@ -12,13 +12,14 @@ NodeBlock block_of(const Server& server) {
   return std::visit([](const auto& s) { return NodeBlock{s.device_count(), s.link_count(), s.port_devices()}; }, server);
 }
 
+Fabric fabric_of(const NetworkPlan& plan) {
+  if (plan.graph) return GraphFabric(*plan.graph, plan.nodes, block_of(plan.server));
+  return FoldedClos(plan.fabric, plan.nodes, block_of(plan.server));
+}
+
 }  // namespace
 
-Network::Network(const NetworkPlan& plan)
-    : server_(plan.server),
-      fabric_(plan.fabric, plan.nodes, block_of(plan.server)),
-      nodes_(plan.nodes),
-      link_count_(fabric_.first_link().index() + fabric_.link_count()) {
+Network::Network(const NetworkPlan& plan) : server_(plan.server), fabric_(fabric_of(plan)), nodes_(plan.nodes) {
   std::visit(
       [this](const auto& s) {
         endpoints_per_node_ = s.endpoints();
@@ -26,15 +27,23 @@ Network::Network(const NetworkPlan& plan)
         node_devices_ = s.device_count();
         node_links_ = s.link_count();
         links_of_node_ = s.links();
+        has_ports_ = !s.port_devices().empty();
       },
       server_);
+  std::visit(
+      [this](const auto& f) {
+        switches_ = f.device_count();
+        link_count_ = f.first_link().index() + f.link_count();
+        keeps_rails_ = f.keeps_rails();
+      },
+      fabric_);
   LOCKSTEP_CHECK(links_of_node_.size() == node_links_, "{} links in a node, {} numbered", links_of_node_.size(), node_links_);
 }
 
 Link Network::link(LinkId id) const {
-  if (id >= fabric_.first_link()) {
+  if (id >= first_fabric_link()) {
     LOCKSTEP_CHECK(id.index() < link_count(), "link {} of {}", id.value(), link_count());
-    return fabric_.link(id);
+    return std::visit([id](const auto& f) { return f.link(id); }, fabric_);
   }
   const std::uint32_t first_device = id.value() / node_links_ * node_devices_;
   Link l = links_of_node_[id.value() % node_links_];
@@ -45,23 +54,30 @@ Link Network::link(LinkId id) const {
 
 DeviceKind Network::kind(DeviceId id) const {
   LOCKSTEP_CHECK(id.index() < device_count(), "device {} of {}", id.value(), device_count());
-  if (id.value() >= nodes_ * node_devices_) return fabric_.kind(id);
+  if (id >= first_switch()) return std::visit([id](const auto& f) { return f.kind(id); }, fabric_);
   return std::visit([&](const auto& s) { return s.kind(id.value() % node_devices_); }, server_);
 }
 
 std::string Network::name(DeviceId id) const {
   LOCKSTEP_CHECK(id.index() < device_count(), "device {} of {}", id.value(), device_count());
-  if (id.value() >= nodes_ * node_devices_) return fabric_.name(id);
+  if (id >= first_switch()) return std::visit([id](const auto& f) { return f.name(id); }, fabric_);
   return std::visit([&](const auto& s) { return s.name(id.value() / node_devices_, id.value() % node_devices_); }, server_);
 }
 
 std::string Network::name(LinkId id) const {
   const Link l = link(id);
   std::string text = name(l.from) + '>' + name(l.to);
-  const bool parallel = (l.tier == LinkTier::kLeafSpine && fabric_.shape().leaf_spine_cables > 1) ||
-                        (l.tier == LinkTier::kSpineCore && fabric_.shape().spine_core_cables > 1);
-  if (parallel) text += fmt::format("#{}", fabric_.cable_number(id));
-  return text;
+  if (id < first_fabric_link()) return text;
+  const std::optional<std::uint32_t> cable = std::visit([id](const auto& f) { return f.cable_number(id); }, fabric_);
+  return cable ? text + fmt::format("#{}", *cable) : text;
+}
+
+std::size_t Network::rack_count() const {
+  return std::visit([](const auto& f) { return std::size_t{f.racks()}; }, fabric_);
+}
+
+std::size_t Network::pod_count() const {
+  return std::visit([](const auto& f) { return std::size_t{f.pods()}; }, fabric_);
 }
 
 std::size_t Network::endpoint_count() const { return std::size_t{nodes_} * static_cast<std::size_t>(endpoints_per_node_); }
@@ -78,9 +94,13 @@ EndpointId Network::endpoint(NodeId n, int index) const {
   return EndpointId(n.value() * static_cast<std::uint32_t>(endpoints_per_node_) + static_cast<std::uint32_t>(index));
 }
 
-std::uint32_t Network::rack_of(NodeId n) const { return fabric_.rack_of(n.value()); }
+std::uint32_t Network::rack_of(NodeId n) const {
+  return std::visit([n](const auto& f) { return f.rack_of(n.value()); }, fabric_);
+}
 
-std::uint32_t Network::pod_of(NodeId n) const { return fabric_.pod_of_leaf(fabric_.leaf_of(n.value(), 0)); }
+std::uint32_t Network::pod_of(NodeId n) const {
+  return std::visit([n](const auto& f) { return f.pod_of(n.value()); }, fabric_);
+}
 
 int Network::nearest_nic(EndpointId e) const { return local(e) * nics_per_node_ / endpoints_per_node_; }
 
@@ -99,19 +119,45 @@ std::size_t Network::links_to_nic(EndpointId e, int nic) const {
   return std::visit([&](const auto& s) { return s.path_out(local(e), nic).size(); }, server_);
 }
 
-FoldedClos::Ends Network::ends(const Hop& hop) const {
+int Network::forwarder_to(int nic, int gpu) const {
+  const int gpus = endpoints_per_node_;
+  // More NICs than GPUs: every GPU owns an equal run of them.
+  const bool has_runs = nics_per_node_ > gpus;
+  const int next_to = has_runs ? nic * gpus / nics_per_node_ : (nic * gpus + nics_per_node_ - 1) / nics_per_node_;
+  if (next_to == gpu || (!has_runs && gpu * nics_per_node_ / gpus == nic)) return gpu;
+  const LinkTier way = std::visit([&](const auto& s) { return s.inside_tier(gpu, next_to); }, server_);
+  return way == LinkTier::kNvlink || way == LinkTier::kXgmi ? next_to : gpu;
+}
+
+Network::Ends Network::ends(const Hop& hop) const {
   const auto port = [this](EndpointId e, int nic) {
     const int chosen = nic == Hop::kNearestNic ? nearest_nic(e) : nic;
     LOCKSTEP_CHECK(chosen >= 0 && (chosen < nics_per_node_ || (chosen == 0 && nics_per_node_ == 0)), "NIC {} of a node with {}",
                    chosen, nics_per_node_);
-    return FoldedClos::Port{node_of(e).value(), static_cast<std::uint32_t>(chosen)};
+    return NodePort{node_of(e).value(), static_cast<std::uint32_t>(chosen)};
   };
-  return {port(hop.from, hop.from_nic), port(hop.to, hop.to_nic)};
+  Ends e{.ports = {port(hop.from, hop.from_nic), port(hop.to, hop.to_nic)}};
+  e.changes_rails = keeps_rails_ && e.ports.from.port != e.ports.to.port;
+  if (e.changes_rails) e.ports.from.port = e.ports.to.port;
+  return e;
 }
 
 std::int64_t Network::path_count(const Hop& hop) const {
   if (stays_inside(hop)) return 1;
-  return fabric_.leaves() == 0 ? 0 : fabric_.path_count(ends(hop));
+  if (!has_ports_) return 0;
+  return std::visit([&](const auto& f) { return f.path_count(ends(hop).ports); }, fabric_);
+}
+
+std::int64_t Network::max_path_count() const {
+  return std::visit([](const auto& f) { return f.max_path_count(); }, fabric_);
+}
+
+std::int64_t Network::spray_weight() const {
+  return std::visit([](const auto& f) { return f.spray_weight(); }, fabric_);
+}
+
+LinkId Network::first_of_bundle(LinkId link) const {
+  return std::visit([link](const auto& f) { return f.first_of_bundle(link); }, fabric_);
 }
 
 void Network::refuse(const Hop& hop) const {
@@ -129,38 +175,45 @@ Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkSh
     for (const std::uint32_t l : local_links) out.push_back({LinkId(node.value() * node_links_ + l), weight});
   };
   return std::visit(
-      [&](const auto& s) {
+      [&](const auto& s, const auto& fabric) {
         const NodeId from = node_of(hop.from);
         const NodeId to = node_of(hop.to);
         if (from == to) {
           add(from, s.path_inside(local(hop.from), local(hop.to)));
           return s.inside_latency(local(hop.from), local(hop.to));
         }
-        if (fabric_.leaves() == 0) refuse(hop);
-        const FoldedClos::Ends e = ends(hop);
-        if (fabric_.path_count(e) == 0) refuse(hop);
-        const auto from_port = static_cast<int>(e.from.port);
-        const auto to_port = static_cast<int>(e.to.port);
-        add(from, s.path_out(local(hop.from), from_port));
-        append_fabric(e);
+        if (!has_ports_) refuse(hop);
+        const Ends e = ends(hop);
+        if (fabric.path_count(e.ports) == 0) refuse(hop);
+        const auto from_port = static_cast<int>(e.ports.from.port);
+        const auto to_port = static_cast<int>(e.ports.to.port);
+        int sender = local(hop.from);
+        Duration latency;
+        if (const int forwarder = e.changes_rails ? forwarder_to(from_port, sender) : sender; forwarder != sender) {
+          add(from, s.path_inside(sender, forwarder));
+          latency += s.inside_latency(sender, forwarder);
+          sender = forwarder;
+        }
+        add(from, s.path_out(sender, from_port));
+        latency += s.port_latency(sender, from_port) + append_fabric(fabric, e.ports);
         add(to, s.path_in(to_port, local(hop.to)));
-        return s.port_latency(local(hop.from), from_port) + fabric_.path_latency(e) + s.port_latency(local(hop.to), to_port);
+        return latency + s.port_latency(local(hop.to), to_port);
       },
-      server_);
+      server_, fabric_);
 }
 
 Duration Network::append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const {
   LOCKSTEP_CHECK(index >= 0, "path {}", index);
   return append(hop, weight, out,
-                [&](const FoldedClos::Ends& e) { fabric_.append_path(e, index % fabric_.path_count(e), weight, out); });
+                [&](const auto& f, const PortPair& e) { return f.append_path(e, index % f.path_count(e), weight, out); });
 }
 
 Duration Network::append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
-  return append(hop, weight, out, [&](const FoldedClos::Ends& e) { fabric_.append_spray(e, weight, out); });
+  return append(hop, weight, out, [&](const auto& f, const PortPair& e) { return f.append_spray(e, weight, out); });
 }
 
 Duration Network::append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
-  return append(hop, weight, out, [&](const FoldedClos::Ends& e) { fabric_.append_bundles(e, weight, out); });
+  return append(hop, weight, out, [&](const auto& f, const PortPair& e) { return f.append_bundles(e, weight, out); });
 }
 
 }  // namespace lockstep

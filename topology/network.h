@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // WHERE things are: an immutable directed graph of devices and links, given by its structure. Links and equal-cost paths are
-// computed from ids; no list of links and no state per pair is stored. Knows no clock and no job.
+// computed from ids; no list of the nodes' links and no state per pair of nodes is stored. Knows no clock and no job.
 //
 // Endpoints are what sends and receives: GPUs, or bare hosts in a fabric without servers. They are numbered node by node.
 // A node is a server; racks group the nodes that share their first-tier switches, pods the racks that share a second tier.
 //
-// Ids: devices and links node by node, then those of the fabric. Link l of node n is link l of every node with its devices moved to
-// node n; the fabric inverts its own numbering (FoldedClos::link).
+// Ids: devices and links node by node, then those of the fabric. Link l of node n is link l of every node with its devices
+// moved to node n; the fabric inverts its own numbering.
 //
-// Memory: the links of one node; time to build: the same. Not modelled here: anything that changes with time, and links that differ
-// from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that link() looks into first: nothing else knows
-// what a link is like.
+// Where nothing joins different rails (Fabric::keeps_rails), the sender changes rails inside its node: over NVLink to the GPU
+// next to the NIC of the target's rail, and out through that NIC, whichever it was told to use. NCCL does so since 2.12 and
+// calls it PXN.
+//
+// Memory: the links of one node, and what the fabric holds; time to build: the same. Not modelled here: anything that changes
+// with time, and links that differ from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that
+// link() looks into first: nothing else knows what a link is like.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "topology/fabric/folded_clos.h"
+#include "topology/fabric/fabric.h"
 #include "topology/link.h"
 #include "topology/server/server.h"
 
@@ -32,8 +37,8 @@ struct Hop {
   int to_nic = kNearestNic;
 };
 
-// So many equal servers on a folded Clos. Cluster files come here through topology/cluster_spec.h; tests and studies of a fabric alone
-// fill a plan by hand:
+// So many equal servers on a fabric. Cluster files come here through topology/cluster_spec.h; tests and studies of a fabric
+// alone fill a plan by hand:
 //
 //   const Network net({.nodes = 64, .server = BareHost{},
 //                      .fabric = {.nodes_per_leaf = 32, .spines = 16, .host = wire, .leaf_spine = wire}});
@@ -41,6 +46,7 @@ struct NetworkPlan {
   std::uint32_t nodes = 1;
   Server server = BareHost{};
   FabricShape fabric = {};
+  std::optional<GraphShape> graph = {};  // instead of a folded Clos
 };
 
 class Network {
@@ -50,7 +56,7 @@ class Network {
 
   [[nodiscard]] std::size_t link_count() const { return link_count_; }
   [[nodiscard]] Link link(LinkId id) const;
-  [[nodiscard]] std::size_t device_count() const { return std::size_t{nodes_} * node_devices_ + fabric_.device_count(); }
+  [[nodiscard]] std::size_t device_count() const { return std::size_t{nodes_} * node_devices_ + switches_; }
   [[nodiscard]] DeviceKind kind(DeviceId id) const;
   [[nodiscard]] std::string name(DeviceId id) const;  // "node3.gpu1", "leaf0", computed on demand
   // "node3.nic1>leaf0"; parallel cables end in their number: "leaf0>spine1#2".
@@ -58,11 +64,14 @@ class Network {
 
   [[nodiscard]] std::size_t endpoint_count() const;
   [[nodiscard]] std::size_t node_count() const { return nodes_; }
-  [[nodiscard]] std::size_t rack_count() const { return fabric_.racks(); }
-  [[nodiscard]] std::size_t pod_count() const { return fabric_.pods(); }
+  [[nodiscard]] std::size_t rack_count() const;
+  [[nodiscard]] std::size_t pod_count() const;
   [[nodiscard]] int endpoints_per_node() const { return endpoints_per_node_; }
   [[nodiscard]] int nics_per_node() const { return nics_per_node_; }  // 0 for bare hosts, whose only link is their NIC
   [[nodiscard]] DeviceId device_of(EndpointId e) const;
+  // Devices from here on are switches; those before belong to nodes, node by node.
+  [[nodiscard]] DeviceId first_switch() const { return DeviceId(nodes_ * node_devices_); }
+  [[nodiscard]] LinkId first_fabric_link() const { return LinkId(nodes_ * node_links_); }
   [[nodiscard]] NodeId node_of(EndpointId e) const;
   [[nodiscard]] EndpointId endpoint(NodeId n, int index) const;
   [[nodiscard]] std::uint32_t rack_of(NodeId n) const;
@@ -76,39 +85,52 @@ class Network {
   // Equal-cost paths, by structure. 1 inside a node or under one leaf, 0 when not connected. Order: spine-major as drawn
   // (path i of a leaf-spine with single cables runs over spine i).
   [[nodiscard]] std::int64_t path_count(const Hop& hop) const;
-  // The largest path_count of any hop; every other count divides it.
-  [[nodiscard]] std::int64_t max_path_count() const { return fabric_.max_path_count(); }
-  // These append the links that a transfer of `weight` over `hop` loads, and return its latency (all equal-cost paths are equally
-  // long). PRE: hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
+  // The largest path_count of any hop.
+  [[nodiscard]] std::int64_t max_path_count() const;
+  // A number that every path_count divides: the largest on a folded Clos.
+  [[nodiscard]] std::int64_t spray_weight() const;
+  // These append the links that a transfer of `weight` over `hop` loads, and return its latency (of the longest path). PRE:
+  // hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
   //
   // Path `index` (>= 0, taken modulo path_count), from source to destination.
   Duration append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
   // Every link of every equal-cost path once, with its even share. PRE: path_count divides weight. Cost: links, not paths.
   Duration append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
-  // Of the links that spray loads alike only the first (FoldedClos::first_of_bundle). Cost: at most six links, and those inside the two
-  // nodes, five each at most.
+  // Of the links that spray loads alike only the first. Cost on a folded Clos: at most six links, and those inside the two nodes, five each
+  // at most.
   Duration append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
 
   [[nodiscard]] const Server& server() const { return server_; }
-  [[nodiscard]] const FoldedClos& fabric() const { return fabric_; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] LinkId first_of_bundle(LinkId link) const;
 
  private:
   // The ports of a hop that leaves its node.
-  [[nodiscard]] FoldedClos::Ends ends(const Hop& hop) const;
+  struct Ends {
+    PortPair ports;
+    bool changes_rails = false;  // the sender's is not the one it would use
+  };
+  [[nodiscard]] Ends ends(const Hop& hop) const;
+  // Who sends on `nic` for `gpu`: itself if it is next to it or has no NVLink (or xGMI) to the first GPU that is, else that
+  // one. All are indices within a node.
+  [[nodiscard]] int forwarder_to(int nic, int gpu) const;
   [[nodiscard]] bool stays_inside(const Hop& hop) const { return node_of(hop.from) == node_of(hop.to); }
-  // The links inside the nodes; append_fabric(ends) those between.
+  // The links inside the nodes; append_fabric(fabric, ports) those between, of which it returns the latency.
   template <class AppendFabric>
   Duration append(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out, const AppendFabric& append_fabric) const;
   [[noreturn]] void refuse(const Hop& hop) const;
   [[nodiscard]] int local(EndpointId e) const;
 
   Server server_;
-  FoldedClos fabric_;
+  Fabric fabric_;
   std::uint32_t nodes_ = 0;
   int endpoints_per_node_ = 1;
   int nics_per_node_ = 0;
   std::uint32_t node_devices_ = 0;
   std::uint32_t node_links_ = 0;
+  std::uint32_t switches_ = 0;
+  bool has_ports_ = false;
+  bool keeps_rails_ = false;
   std::size_t link_count_ = 0;
   std::vector<Link> links_of_node_;  // with local devices at their ends
 };

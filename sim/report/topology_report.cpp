@@ -77,6 +77,10 @@ TopologyReport report_topology(const ClusterSpec& spec, const Network& net) {
 
   r.cables = count_cables(net);
   if (r.racks == 0) return r;
+  if (const auto* graph = std::get_if<GraphFabric>(&net.fabric())) {
+    r.switches.push_back({DeviceKind::kSwitch, graph->device_count(), most_ports_used(graph->shape()), std::nullopt});
+    return r;
+  }
   const FabricSize size = cluster_fabric(spec);
   const PortCounts ports = ports_used(size.shape, spec.node_count(), spec.ports_per_node());
   const auto add = [&r](DeviceKind kind, std::int64_t used, const TierRatio& ratio) {
@@ -95,7 +99,8 @@ std::string to_json(const TopologyReport& r) {
   if (c.nodes) j["nodes"] = *c.nodes;
   j[c.server ? "gpus" : "endpoints"] = c.gpus();
   j["racks"] = r.racks;
-  if (r.racks > 0) j["wiring"] = to_text(c.fabric.wiring);
+  if (r.racks > 0 && c.fabric.is_graph()) j["fabric"] = graph_name(c.fabric);
+  if (r.racks > 0 && !c.fabric.is_graph()) j["wiring"] = to_text(c.fabric.wiring);
   j["pods"] = r.pods;
   if (c.server) j["server"] = c.server->name;
   if (c.network) {
@@ -116,8 +121,8 @@ std::string to_json(const TopologyReport& r) {
   if (r.graph.bisection_bps) {
     j["bisection_bps"] = *r.graph.bisection_bps;
     j["bisection_ports_bps"] = *r.graph.bisection_ports_bps;
-    j["disjoint_paths"] = *r.graph.disjoint_paths;
   }
+  if (r.graph.disjoint_paths) j["disjoint_paths"] = *r.graph.disjoint_paths;
   if (c.price_per_gpu_hour) {
     j["price_per_gpu_hour_usd"] = c.price_per_gpu_hour->usd;
     j["price_per_hour_usd"] = dollars(c.price_per_gpu_hour->usd * static_cast<double>(c.gpus()));

@@ -11,7 +11,10 @@ namespace {
 
 std::string line(std::string_view key, const std::string& value) { return fmt::format("  {:<22}{}\n", key, value); }
 
-std::string plural(std::int64_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+std::string plural(std::int64_t n, std::string_view word, std::string_view words = "") {
+  if (n == 1 || words.empty()) return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  return fmt::format("{} {}", n, words);
+}
 
 std::string bits(double bps) {
   constexpr std::array<std::string_view, 4> kUnits = {"Gbps", "Tbps", "Pbps", "Ebps"};
@@ -27,7 +30,29 @@ std::string rate(LinkTier tier, Rate r) {
 }
 
 // What a rack is called.
-std::string_view rack_word(const TopologyReport& r) { return r.cluster.fabric.wiring == Wiring::kRail ? "unit" : "rack"; }
+std::string_view rack_word(const TopologyReport& r) { return r.cluster.fabric.wiring == Wiring::kRack ? "rack" : "unit"; }
+
+std::string wiring(const FabricSpec& f, int ports_per_node, std::int64_t switches) {
+  if (f.dragonfly) {
+    const DragonflySpec& d = *f.dragonfly;
+    return line("Fabric",
+                fmt::format("dragonfly of {}, {} each, {} between two groups; minimal routing", plural(d.groups, "group"),
+                            plural(d.routers_per_group, "router"), plural(d.global_cables, "cable")));
+  }
+  if (f.torus) {
+    std::string sizes;
+    for (const int d : f.torus->dimensions) sizes += (sizes.empty() ? "" : " x ") + std::to_string(d);
+    return line("Fabric", fmt::format("torus of {} switches; dimension-order routing", sizes));
+  }
+  if (f.custom) return line("Fabric", fmt::format("graph of {}; shortest paths", plural(switches, "switch", "switches")));
+  if (f.wiring == Wiring::kRack) return {};
+  const std::string rails = plural(ports_per_node, "rail");
+  if (f.wiring == Wiring::kRail) {
+    return line("Wiring", fmt::format("rail-optimised: NIC i of every node on leaf i of its unit ({})", rails));
+  }
+  return line("Wiring",
+              fmt::format("rail-only: NIC i of every node on leaf i, no spines ({}, joined by NVLink in the sender)", rails));
+}
 
 std::string heading(const TopologyReport& r) {
   const ClusterSpec& c = r.cluster;
@@ -50,10 +75,7 @@ std::string parts(const TopologyReport& r) {
                     : fmt::format("without GPUDirect, at most {:.4g} GB/s per NIC", n.host_path_rate.bytes_per_second() / 1e9);
     out += line("Network", fmt::format("{} ({} x {} per node, {})", n.name, c.ports_per_node(), to_text(n.nic_rate), path));
   }
-  if (r.racks > 0 && c.fabric.wiring == Wiring::kRail) {
-    out += line("Wiring", fmt::format("rail-optimised: NIC i of every node on leaf i of its unit ({})",
-                                      plural(c.ports_per_node(), "rail")));
-  }
+  if (r.racks > 0) out += wiring(c.fabric, c.ports_per_node(), r.switches.front().count);
   if (r.equal_cost_paths > 1) {
     out += line("Routing", fmt::format("{} over up to {} equal-cost paths", to_text(c.routing_policy()), r.equal_cost_paths));
   }
@@ -80,7 +102,10 @@ std::string switches(const TopologyReport& r) {
 }
 
 std::string cables(const TopologyReport& r) {
-  const auto ends = [](const CableReport& c) { return fmt::format("{} - {}", to_text(c.low), to_text(c.high)); };
+  const auto ends = [](const CableReport& c) {
+    const bool is_told_by_tier = c.tier == LinkTier::kLocal || c.tier == LinkTier::kGlobal;
+    return is_told_by_tier ? fmt::format("{} cables", to_text(c.tier)) : fmt::format("{} - {}", to_text(c.low), to_text(c.high));
+  };
   std::size_t width = 16;
   for (const CableReport& c : r.cables) width = std::max(width, ends(c).size() + 1);
   std::string out =
@@ -99,6 +124,8 @@ std::string analysis(const TopologyReport& r) {
     const double share = static_cast<double>(*g.bisection_bps) / static_cast<double>(*g.bisection_ports_bps);
     out += line("Bisection", fmt::format("{} between the halves of the {}s, {:.4g} % of what their ports could send",
                                          bits(static_cast<double>(*g.bisection_bps)), rack_word(r), 100 * share));
+  }
+  if (g.disjoint_paths) {
     out += line("Disjoint paths", fmt::format("{} between the first and the last {}", *g.disjoint_paths, rack_word(r)));
   }
   if (g.diameter) out += line("Diameter", fmt::format("{} from endpoint to endpoint", plural(*g.diameter, "link")));

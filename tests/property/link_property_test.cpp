@@ -25,7 +25,7 @@ using CablesByEnds = std::map<std::pair<DeviceId, DeviceId>, Cables>;
 // As folded_clos.h and the headers of the servers draw it, tier by tier.
 class Walk {
  public:
-  explicit Walk(const Network& net) : net_(net), shape_(net.fabric().shape()) {}
+  explicit Walk(const Network& net) : net_(net), shape_(test::clos(net).shape()) {}
 
   CablesByEnds find() {
     if (const auto* box = std::get_if<NvSwitchServer>(&net_.server())) walk_boxes(*box);
@@ -75,19 +75,19 @@ class Walk {
 
   void walk_ports() {
     const auto per_rack = static_cast<std::uint32_t>(shape_.nodes_per_leaf);
-    const std::uint32_t rails = shape_.wiring == Wiring::kRail ? ports_ : 1;
+    const std::uint32_t rails = shape_.wiring == Wiring::kRack ? 1 : ports_;
     for (std::uint32_t n = 0; n < net_.node_count(); ++n) {
       for (std::uint32_t p = 0; p < ports_; ++p) {
         const std::uint32_t leaf = n / per_rack * rails + (rails > 1 ? p : 0);
-        join(DeviceId(n * per_node_ + first_port_ + p), net_.fabric().leaf(leaf), LinkTier::kHost, shape_.host);
+        join(DeviceId(n * per_node_ + first_port_ + p), test::clos(net_).leaf(leaf), LinkTier::kHost, shape_.host);
         leaves_ = std::max(leaves_, leaf + 1);
       }
     }
-    if (shape_.wiring == Wiring::kRail) leaves_ = (leaves_ + rails - 1) / rails * rails;
+    if (shape_.wiring != Wiring::kRack) leaves_ = (leaves_ + rails - 1) / rails * rails;
   }
 
   void walk_trunks() {
-    if (leaves_ < 2) return;
+    if (leaves_ < 2 || shape_.wiring == Wiring::kRailOnly) return;
     const std::uint32_t leaves_per_pod =
         shape_.leaves_per_pod > 0 ? static_cast<std::uint32_t>(shape_.leaves_per_pod) : leaves_;
     const auto spines = static_cast<std::uint32_t>(shape_.spines);
@@ -95,11 +95,11 @@ class Walk {
     for (std::uint32_t l = 0; l < leaves_; ++l) {
       const std::uint32_t pod = l / leaves_per_pod;
       for (std::uint32_t s = 0; s < spines; ++s) {
-        const DeviceId spine = net_.fabric().spine(pod * spines + s);
-        join(net_.fabric().leaf(l), spine, LinkTier::kLeafSpine, shape_.leaf_spine, shape_.leaf_spine_cables);
+        const DeviceId spine = test::clos(net_).spine(pod * spines + s);
+        join(test::clos(net_).leaf(l), spine, LinkTier::kLeafSpine, shape_.leaf_spine, shape_.leaf_spine_cables);
         if (leaves_ <= leaves_per_pod) continue;
         for (std::uint32_t c = 0; c < cores; ++c) {
-          join(spine, net_.fabric().core(s * cores + c), LinkTier::kSpineCore, shape_.spine_core, shape_.spine_core_cables);
+          join(spine, test::clos(net_).core(s * cores + c), LinkTier::kSpineCore, shape_.spine_core, shape_.spine_core_cables);
         }
       }
     }

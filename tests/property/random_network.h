@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small random networks of every shape: bare hosts and boxes, one to three tiers, both wirings, parallel cables, partial leaves and pods.
+// Small random networks of every shape: bare hosts and boxes; folded Clos of one to three tiers, every wiring, parallel cables,
+// partial leaves and pods; dragonflies, tori and connected custom graphs.
 #pragma once
 
 #include <rapidcheck.h>
@@ -28,19 +29,82 @@ inline WiredServer random_wired_server(int nics) {
   return wire_server(parts);
 }
 
+// A bare host or a box; the number of its ports.
+inline int draw_server(NetworkPlan& plan) {
+  if (between(0, 2) == 0) return 1;
+  const int nics = between(1, 9);
+  if (between(0, 1) == 0) {
+    plan.server =
+        NvSwitchServer({.gpus = between(1, 8), .nics = nics, .nvlink = kUnitWire, .gpu_pcie = kUnitWire, .nic_pcie = kUnitWire});
+  } else {
+    plan.server = random_wired_server(nics);
+  }
+  return nics;
+}
+
+// A tree over all switches and some more cables, with racks and pods anyhow.
+inline CustomGraph random_custom_graph(const std::array<Wire, 3>& wires, std::vector<std::uint32_t>& roots) {
+  const auto switches = static_cast<std::uint32_t>(between(1, 9));
+  std::vector<CustomSwitch> list;
+  for (std::uint32_t s = 0; s < switches; ++s) {
+    list.push_back({.name = "s" + std::to_string(s),
+                    .rack = static_cast<std::uint32_t>(between(0, 9)),
+                    .pod = static_cast<std::uint32_t>(between(0, 2))});
+  }
+  const auto below = [](std::uint32_t n) { return static_cast<std::uint32_t>(between(0, static_cast<int>(n) - 1)); };
+  std::vector<SwitchCable> cables;
+  for (std::uint32_t s = 1; s < switches; ++s) cables.push_back({below(s), s, below(3)});
+  for (int extra = switches > 1 ? between(0, 20) : 0; extra > 0; --extra) {
+    const std::uint32_t a = below(switches);
+    cables.push_back({a, (a + 1 + below(switches - 1)) % switches, below(3)});
+  }
+  for (std::uint32_t& r : roots) r = below(switches);
+  return CustomGraph(list, cables, {{wires[0]}, {wires[1]}, {wires[2]}}, roots);
+}
+
+// `wires`: of hosts, trunks and global cables.
+inline Network random_graph_network(const std::array<Wire, 3>& wires = {kUnitWire, kUnitWire, kUnitWire}) {
+  NetworkPlan plan;
+  const auto ports = static_cast<std::uint32_t>(draw_server(plan));
+  const auto fill = [&](const auto& layout, int per_switch) {
+    const int room = static_cast<int>(layout.switches()) * per_switch;
+    plan.nodes = static_cast<std::uint32_t>(between(std::min(2, room), room));
+    std::vector<std::uint32_t> of_port;
+    for (std::uint32_t p = 0; p < plan.nodes * ports; ++p)
+      of_port.push_back(p / ports / static_cast<std::uint32_t>(per_switch));
+    return GraphShape{.layout = layout, .switch_of_port = of_port, .host = wires[0]};
+  };
+  switch (between(0, 2)) {
+    case 0:
+      plan.graph = fill(Dragonfly({.groups = between(2, 6), .routers_per_group = between(1, 4), .global_cables = between(1, 5)},
+                                  wires[1], wires[2]),
+                        between(1, 2));
+      break;
+    case 1: {
+      std::vector<int> dimensions;
+      for (int d = between(1, 3); d > 0; --d) dimensions.push_back(between(1, 5));
+      dimensions.front() = std::max(dimensions.front(), 2);
+      plan.graph = fill(Torus(dimensions, wires[1]), between(1, 2));
+      break;
+    }
+    default: {
+      plan.nodes = static_cast<std::uint32_t>(between(2, 12));
+      std::vector<std::uint32_t> of_port(plan.nodes * ports);
+      CustomGraph graph = random_custom_graph(wires, of_port);
+      plan.graph = GraphShape{.layout = std::move(graph), .switch_of_port = of_port, .host = wires[0]};
+    }
+  }
+  return Network(plan);
+}
+
 // `fabric_wires`: host, leaf-spine and spine-core cables.
 inline Network random_network(const std::array<Wire, 3>& fabric_wires = {kUnitWire, kUnitWire, kUnitWire}) {
   NetworkPlan plan;
   plan.nodes = static_cast<std::uint32_t>(between(2, 24));
-  int nics = 1;
-  if (const int sort = between(0, 2); sort > 0) {
-    nics = between(1, 9);
-    if (sort == 1) {
-      plan.server = NvSwitchServer(
-          {.gpus = between(1, 8), .nics = nics, .nvlink = kUnitWire, .gpu_pcie = kUnitWire, .nic_pcie = kUnitWire});
-    } else {
-      plan.server = random_wired_server(nics);
-    }
+  const int nics = draw_server(plan);
+  if (between(0, 9) == 0) {
+    plan.fabric = {.nodes_per_leaf = static_cast<int>(plan.nodes), .wiring = Wiring::kRailOnly, .host = fabric_wires[0]};
+    return Network(plan);
   }
   const Wiring wiring = between(0, 1) == 1 ? Wiring::kRail : Wiring::kRack;
   plan.fabric = {.nodes_per_leaf = between(1, 5),

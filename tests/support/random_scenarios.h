@@ -85,7 +85,8 @@ inline std::vector<IndexRange> draw_placement(std::int64_t ranks) {
 
 inline FabricSpec draw_fabric(std::int64_t nodes, int nics) {
   FabricSpec fabric;
-  if (draw_chance(3)) fabric.wiring = Wiring::kRail;
+  if (draw_chance(3)) fabric.wiring = draw_one({Wiring::kRail, Wiring::kRail, Wiring::kRailOnly});
+  if (fabric.wiring == Wiring::kRailOnly) return fabric;
   if (nodes == 1 || draw_chance(5)) return fabric;
   fabric.nodes_per_leaf = static_cast<int>(draw(1, std::min<std::int64_t>(nodes, 4)));
   if (draw_chance(2)) {
@@ -122,6 +123,54 @@ inline void draw_wiring(ServerSpec& server) {
   }
 }
 
+// Switches in a ring or a line, some of them with a second cable or a way across; node i on any of them.
+inline CustomSpec draw_custom(std::int64_t nodes, int nics) {
+  CustomSpec custom;
+  const std::int64_t switches = draw(1, 5);
+  const auto name = [](std::int64_t s) { return "s" + std::to_string(s); };
+  for (std::int64_t s = 0; s < switches; ++s) {
+    custom.switches.push_back({.name = name(s)});
+    if (s > 0) custom.cables.push_back({.from = name(s - 1), .to = name(s), .count = static_cast<int>(draw(1, 3))});
+  }
+  if (switches > 2 && draw_chance(2)) custom.cables.push_back({.from = name(0), .to = name(switches - 1)});
+  if (switches > 3 && draw_chance(2)) custom.cables.push_back({.from = name(0), .to = name(2), .speed = Rate::gbps(50)});
+  for (std::int64_t n = 0; n < nodes; ++n) {
+    if (draw_chance(2)) {
+      custom.hosts.push_back({.nodes = n, .on = name(draw(0, switches - 1))});
+      continue;
+    }
+    for (int p = 0; p < nics; ++p) custom.hosts.push_back({.nodes = n, .on = name(draw(0, switches - 1)), .port = p});
+  }
+  return custom;
+}
+
+// Room for the nodes, sometimes more.
+inline FabricSpec draw_graph_fabric(std::int64_t nodes, int nics) {
+  FabricSpec fabric;
+  const auto per_switch = static_cast<int>(draw(1, 2));
+  const auto switches = static_cast<int>((nodes - 1) / per_switch + 1);
+  switch (draw(0, 2)) {
+    case 0: {
+      const auto routers = static_cast<int>(draw(1, 4));
+      fabric.dragonfly = DragonflySpec{.groups = (switches - 1) / routers + 1 + static_cast<int>(draw(0, 1)),
+                                       .routers_per_group = routers,
+                                       .nodes_per_router = per_switch,
+                                       .global_cables = static_cast<int>(draw(1, 3))};
+      break;
+    }
+    case 1: {
+      const auto first = static_cast<int>(draw(1, 4));
+      const auto second = static_cast<int>(draw(1, 4));
+      const int third = (switches - 1) / (first * second) + 1;
+      fabric.torus = TorusSpec{.dimensions = {third, first, second}, .nodes_per_switch = per_switch};
+      break;
+    }
+    default:
+      fabric.custom = draw_custom(nodes, nics);
+  }
+  return fabric;
+}
+
 inline ClusterSpec draw_cluster(std::int64_t ranks) {
   static const ClusterSpec base = cluster("dgx-h100", {"nodes=2"});
   ClusterSpec c = base;
@@ -137,9 +186,10 @@ inline ClusterSpec draw_cluster(std::int64_t ranks) {
   c.network->gpudirect = !draw_chance(4);
   c.network->host_path_rate = Rate::bytes_per_second(5e9);
   c.routing = draw_one({RoutingPolicy::kSpray, RoutingPolicy::kSpray, RoutingPolicy::kEcmp, RoutingPolicy::kStatic});
-  c.fabric = draw_fabric(*c.nodes, *c.nics_per_node);
-  c.fabric_link.cables = static_cast<int>(draw(1, 3));
-  c.core_link.cables = static_cast<int>(draw(1, 2));
+  const bool is_graph = draw_chance(3);
+  c.fabric = is_graph ? draw_graph_fabric(*c.nodes, *c.nics_per_node) : draw_fabric(*c.nodes, *c.nics_per_node);
+  c.fabric_link.cables = is_graph ? 1 : static_cast<int>(draw(1, 3));
+  c.core_link.cables = is_graph ? 1 : static_cast<int>(draw(1, 2));
   if (draw_chance(3)) c.fabric_link.speed = Rate::gbps(draw_one({50, 200, 800}));
   if (draw_chance(4)) c.stragglers = StragglerSpec{.share = {0.1}, .gpus = {draw(0, ranks - 1)}, .slowdown = {0.2}};
   return c;

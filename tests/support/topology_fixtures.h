@@ -41,6 +41,8 @@ inline Network boxes(std::uint32_t nodes, int gpus, int nics, int spines = 2) {
                   .fabric = {.nodes_per_leaf = 2, .spines = spines, .host = kUnitWire, .leaf_spine = kUnitWire}});
 }
 
+inline const FoldedClos& clos(const Network& net) { return std::get<FoldedClos>(net.fabric()); }
+
 inline Hop hop(std::uint32_t from, std::uint32_t to) { return {.from = EndpointId(from), .to = EndpointId(to)}; }
 
 inline std::vector<Link> all_links(const Network& net) {

@@ -131,7 +131,7 @@ TEST(Network, RowsListTheLinksThatLeaveADevice) {
   const Network net = three_tiers(2, 1);
   Names names;
   const LinkRows rows(net);
-  for (const LinkId l : rows.from(net.fabric().leaf(2))) names.push_back(net.name(l));
+  for (const LinkId l : rows.from(test::clos(net).leaf(2))) names.push_back(net.name(l));
   EXPECT_EQ(names, (Names{"pod1.leaf0>host4", "pod1.leaf0>host5", "pod1.leaf0>pod1.spine0#0", "pod1.leaf0>pod1.spine0#1",
                           "pod1.leaf0>pod1.spine1#0", "pod1.leaf0>pod1.spine1#1", "pod1.leaf0>pod1.spine2#0",
                           "pod1.leaf0>pod1.spine2#1"}));

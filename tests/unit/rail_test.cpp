@@ -34,8 +34,8 @@ TEST(Rails, PortROfAllNodesOfAUnitMeetsInOneLeaf) {
   const Network net = rails(6);
   for (std::uint32_t node = 0; node < 6; ++node) {
     for (std::uint32_t port = 0; port < 4; ++port) {
-      EXPECT_EQ(net.fabric().leaf_of(node, port), 4 * (node / 2) + port);
-      EXPECT_EQ(net.fabric().rack_of_leaf(net.fabric().leaf_of(node, port)), net.rack_of(NodeId(node)));
+      EXPECT_EQ(test::clos(net).leaf_of(node, port), 4 * (node / 2) + port);
+      EXPECT_EQ(test::clos(net).rack_of_leaf(test::clos(net).leaf_of(node, port)), net.rack_of(NodeId(node)));
     }
   }
 }
@@ -45,7 +45,7 @@ TEST(Rails, PortROfAllNodesOfAUnitMeetsInOneLeaf) {
 TEST(Rails, AUnitHasOneLeafPerRail) {
   const Network net = rails(6);
   EXPECT_EQ(net.rack_count(), 3u);
-  EXPECT_EQ(net.fabric().rails(), 4u);
+  EXPECT_EQ(test::clos(net).rails(), 4u);
   EXPECT_EQ(net.device_count(), 60u + 12 + 3);
   EXPECT_EQ(net.link_count(), 2u * (72 + 24 + 36));
   EXPECT_TRUE(analyze_graph(net).is_connected);

@@ -108,6 +108,44 @@ TEST(TopologyReport, TheRailFabricOf16384GpusFillsItsSwitches) {
   EXPECT_NE(table.find("NIC i of every node on leaf i of its unit (8 rails)"), std::string::npos) << table;
 }
 
+// 64 nodes of 8 ports on leaves of 4: 32 ports down, 2:1, 16 spines; pods of 4 leaves, so a spine has 4 cables down, 4:1, one core. 4 pods
+// of 16 spines; 16 cores, one for each spine of a pod.
+TEST(TopologyReport, EveryTierTellsItsOwnOversubscription) {
+  const TopologyReport r = report("dgx-h100", {"nodes=64",
+                                               "fabric={nodes_per_leaf: 4, leaves_per_pod: 4, oversubscription: 2, "
+                                               "core_oversubscription: 4}"});
+  const auto j = nlohmann::json::parse(to_json(r));
+  EXPECT_EQ(j["switches"][0]["oversubscription"]["real"], 2.0);
+  EXPECT_EQ(j["switches"][1]["oversubscription"]["real"], 4.0);
+  EXPECT_FALSE(j["switches"][2].contains("oversubscription"));
+  EXPECT_EQ(j["devices"]["spine"], 64);
+  EXPECT_EQ(j["devices"]["core"], 16);
+  const std::string table = to_table(r);
+  EXPECT_NE(table.find("leaf                  16           48   2:1\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("spine                 64            5   4:1\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("core                  16            4   -\n"), std::string::npos) << table;
+  // Half of 512 ports, of which an eighth gets past leaf and spine.
+  EXPECT_EQ(j["bisection_bps"], j["bisection_ports_bps"].get<std::int64_t>() / 8);
+}
+
+// A group of the dragonfly is a pod. Local and global cables are told apart though they are alike.
+TEST(TopologyReport, ADragonflyIsTold) {
+  const std::string table = to_table(report("a100-dragonfly"));
+  EXPECT_NE(table.find("in 128 racks and 4 pods"), std::string::npos) << table;
+  EXPECT_NE(table.find("dragonfly of 4 groups, 32 routers each, 64 cables between two groups"), std::string::npos) << table;
+  EXPECT_NE(table.find("local cables        1984     200 Gbps"), std::string::npos) << table;
+  EXPECT_NE(table.find("global cables        384     200 Gbps"), std::string::npos) << table;
+}
+
+// Cables: 128 to the nodes, 8 x 8 in the halls, 2 x 4 between them. A rack each, with the switch of its nodes.
+TEST(Dot, DrawsACustomGraph) {
+  const std::string dot = to_dot(build_network(shipped_cluster("h100-two-halls")), "halls");
+  EXPECT_EQ(count(dot, "subgraph cluster_rack"), 4u);
+  EXPECT_EQ(count(dot, "{"), count(dot, "}"));
+  EXPECT_NE(dot.find(R"("north.leaf0" -- "north.spine1" [label="8 x 800 Gbps"];)"), std::string::npos) << dot;
+  EXPECT_NE(dot.find(R"("node15" -- "south.leaf1" [label="8 x 400 Gbps"];)"), std::string::npos) << dot;
+}
+
 // 9 nodes in 3 racks of a pod each, 4 spines a pod, 4 cores: 9 host bundles, 12 leaf-spine cables, 12 x 1 spine-core.
 TEST(Dot, DrawsEveryBundleOnce) {
   const ClusterSpec spec = shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100",

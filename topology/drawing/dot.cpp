@@ -57,15 +57,42 @@ class DotWriter {
                        count(net_.nics_per_node(), "NIC"));
   }
 
+  // A box per rack with the switch of its nodes, where it has one; other switches by tier.
+  void write_graph_nodes(const GraphFabric& f) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> racks;
+    for (std::uint32_t n = 0; n < net_.node_count(); ++n) racks[net_.rack_of(NodeId(n))].push_back(n);
+    std::map<std::uint32_t, std::uint32_t> rack_of_switch;
+    for (std::uint32_t n = 0; n < net_.node_count(); ++n) rack_of_switch.emplace(f.switch_of({n, 0}), net_.rack_of(NodeId(n)));
+    const std::uint32_t first = net_.first_switch().value();
+    for (const auto& [rack, nodes] : racks) {
+      add("  subgraph cluster_rack{} {{ label=\"rack {}\"; color=\"#d0d0d0\";\n", rack, rack);
+      for (const auto& [s, of] : rack_of_switch) {
+        if (of == rack) add("    \"{}\" [fillcolor=\"#d5e8d4\"];\n", net_.name(DeviceId(first + s)));
+      }
+      for (const std::uint32_t n : nodes) add("    \"{}\" [label=\"{}\"];\n", node_name(n), node_label(n));
+      add("  }}\n");
+    }
+    std::map<int, std::vector<DeviceId>> tiers;
+    for (std::uint32_t s = 0; s < f.device_count(); ++s) {
+      if (rack_of_switch.count(s) == 0) tiers[f.tier_of(DeviceId(first + s))].push_back(DeviceId(first + s));
+    }
+    for (const auto& [tier, switches] : tiers) {
+      add("  {{ rank=same;\n");
+      for (const DeviceId s : switches) add("    \"{}\" [fillcolor=\"#dae8fc\"];\n", net_.name(s));
+      add("  }}\n");
+    }
+  }
+
   // One box per rack (unit) with its leaves and nodes; pods around them where there are several.
   void write_nodes() {
     if (net_.rack_count() == 0) {
       for (std::uint32_t n = 0; n < net_.node_count(); ++n) add("  \"{}\" [label=\"{}\"];\n", node_name(n), node_label(n));
       return;
     }
-    const FoldedClos& f = net_.fabric();
+    if (const auto* graph = std::get_if<GraphFabric>(&net_.fabric())) return write_graph_nodes(*graph);
+    const FoldedClos& f = std::get<FoldedClos>(net_.fabric());
     const bool has_pods = net_.pod_count() > 1;
-    const std::string_view word = f.shape().wiring == Wiring::kRail ? "unit" : "rack";
+    const std::string_view word = f.shape().wiring == Wiring::kRack ? "rack" : "unit";
     std::uint32_t in_pod = 0;
     std::uint32_t n = 0;
     for (std::uint32_t rack = 0; rack < net_.rack_count(); ++rack) {
@@ -88,7 +115,9 @@ class DotWriter {
   }
 
   void write_switches() {
-    const FoldedClos& f = net_.fabric();
+    const auto* clos = std::get_if<FoldedClos>(&net_.fabric());
+    if (clos == nullptr) return;
+    const FoldedClos& f = *clos;
     const auto rank = [this](std::uint32_t count, auto device, std::string_view color) {
       if (count == 0) return;
       add("  {{ rank=same;\n");
@@ -101,13 +130,14 @@ class DotWriter {
         f.cores(), [&f](std::uint32_t i) { return f.core(i); }, "#e1d5e7");
   }
 
-  // A link leads up when its far end has the larger device number; the other direction of the cable is not drawn.
+  // A link is drawn where its far end has the larger device number, which is up in a folded Clos; not the other direction of
+  // the cable.
   void write_cables() {
     struct Bundle {
       int cables = 0;
       Rate rate;
     };
-    const std::uint32_t first_switch = net_.fabric().leaf(0).value();
+    const std::uint32_t first_switch = net_.first_switch().value();
     const auto write = [this](const std::string& from, const std::map<std::uint32_t, Bundle>& row) {
       for (const auto& [to, b] : row) {
         add("  \"{}\" -- \"{}\" [label=\"{}{}\"];\n", from, net_.name(DeviceId(to)),

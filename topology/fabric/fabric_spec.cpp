@@ -13,8 +13,8 @@ namespace {
 constexpr double kLowestRatio = 0.01;
 constexpr double kHighestRatio = 1'000;
 
-// Switches above one switch: ceil(down / (ratio x up)) uplinks, in whole bundles of `cables`. The quotient of two exact rates may
-// exceed a whole number by rounding alone, so a billionth of an uplink is not worth one.
+// Switches above one switch: ceil(down / (ratio x up)) uplinks, in whole bundles of `cables`. The quotient of two exact rates
+// may exceed a whole number by rounding alone, so a billionth of an uplink is not worth one.
 int switches_above(std::int64_t down_links, Rate down, double ratio, Rate up, int cables) {
   const double need = static_cast<double>(down_links) * down.bytes_per_second() / (ratio * up.bytes_per_second());
   const double bundles = std::ceil(need / cables - 1e-9);
@@ -27,11 +27,44 @@ double ratio_of(std::int64_t down_links, Rate down, std::int64_t up_links, Rate 
 
 int ceil_share(int total, int per) { return (total - 1) / per + 1; }
 
+// Keys of a folded Clos next to those of another fabric, or of switches that a rail-only fabric does not have. False when there
+// are any.
+bool check_one_shape(const FabricSpec& f, Section& at) {
+  std::vector<std::string> sections;
+  if (f.dragonfly) sections.emplace_back("dragonfly");
+  if (f.torus) sections.emplace_back("torus");
+  if (f.custom) sections.emplace_back("custom");
+  bool is_good = sections.size() < 2;
+  if (!is_good) {
+    at.error(sections[1], fmt::format("is given together with {}, and each is a whole fabric", sections[0]), "keep one");
+  }
+  if (sections.empty() && f.wiring != Wiring::kRailOnly) return is_good;
+  const auto refuse = [&](std::string_view key, bool is_given) {
+    if (!is_given) return;
+    is_good = false;
+    if (sections.empty()) {
+      at.error(key, "does not go with wiring rail_only, which has one leaf per rail for all nodes and no spines", "remove it");
+    } else {
+      at.error(key, fmt::format("belongs to a fabric of leaves and spines, and this one is a {}", sections[0]), "remove it");
+    }
+  };
+  refuse("nodes_per_leaf", f.nodes_per_leaf.has_value());
+  refuse("wiring", !sections.empty() && f.wiring != Wiring::kRack);
+  refuse("leaves_per_pod", f.leaves_per_pod.has_value());
+  refuse("spines", f.spines.has_value());
+  refuse("oversubscription", f.oversubscription.has_value());
+  refuse("cores_per_spine", f.cores_per_spine.has_value());
+  refuse("core_oversubscription", f.core_oversubscription.has_value());
+  return is_good;
+}
+
 }  // namespace
 
 int leaf_count(const FabricShape& f, int nodes, int ports_per_node) {
   return ceil_share(nodes, f.nodes_per_leaf) * f.rails(ports_per_node);
 }
+
+std::string_view graph_name(const FabricSpec& f) { return f.dragonfly ? "dragonfly" : f.torus ? "torus" : "custom"; }
 
 bool TierRatio::is_off() const { return asked && real > 0 && std::fabs(real / *asked - 1) > 0.01; }
 
@@ -44,7 +77,7 @@ FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nod
   f.leaves_per_pod = spec.leaves_per_pod.value_or(0);
   f.spines = 0;
   f.cores_per_spine = 0;
-  if (leaves == 1) return size;
+  if (leaves == 1 || f.wiring == Wiring::kRailOnly) return size;
 
   const std::int64_t down = std::int64_t{f.nodes_per_leaf} * ports_per_node / f.rails(ports_per_node);
   if (!spec.spines) size.leaf.asked = spec.oversubscription.value_or(1);
@@ -70,7 +103,7 @@ PortCounts ports_used(const FabricShape& f, int nodes, int ports_per_node) {
   const int leaves = leaf_count(f, nodes, ports_per_node);
   const int in_leaf = std::min(nodes, f.nodes_per_leaf);
   p.leaf = std::int64_t{in_leaf} * ports_per_node / f.rails(ports_per_node);
-  if (leaves == 1) return p;
+  if (leaves == 1 || f.wiring == Wiring::kRailOnly) return p;
   p.leaf += std::int64_t{f.spines} * f.leaf_spine_cables;
   const bool has_cores = f.leaves_per_pod > 0 && leaves > f.leaves_per_pod;
   const int in_pod = has_cores ? f.leaves_per_pod : leaves;
@@ -92,7 +125,9 @@ const FieldTable<FabricSpec>& fabric_fields() {
     t.choice("wiring", &FabricSpec::wiring,
              {{"rack", Wiring::kRack, "all NICs of a server on the leaf of its rack"},
               {"rail", Wiring::kRail,
-               "NIC i of every server on leaf i of its unit (rail-optimised; nodes_per_leaf servers make a unit)"}})
+               "NIC i of every server on leaf i of its unit (rail-optimised; nodes_per_leaf servers make a unit)"},
+              {"rail_only", Wiring::kRailOnly,
+               "NIC i of every server on leaf i, no spines: what changes rails crosses NVLink in the sender"}})
         .doc("which leaf a NIC is cabled to");
     t.field("leaves_per_pod", &FabricSpec::leaves_per_pod)
         .range(1, kMostNodes)
@@ -112,7 +147,14 @@ const FieldTable<FabricSpec>& fabric_fields() {
     t.field("switch_ports", &FabricSpec::switch_ports)
         .range(1, kMostSwitches)
         .doc("ports of the largest switch; not checked when absent");
+    t.section("dragonfly", &FabricSpec::dragonfly, dragonfly_fields())
+        .doc("groups of routers, instead of leaves and spines; fabric_link inside groups, core_link between them");
+    t.section("torus", &FabricSpec::torus, torus_fields())
+        .doc("a grid of switches closed to rings, instead of leaves and spines; cables as fabric_link");
+    t.section("custom", &FabricSpec::custom, custom_fields())
+        .doc("switches and cables one by one, instead of leaves and spines; cables as fabric_link unless they say");
     t.validate([](const FabricSpec& f, Section& at) {
+      if (!check_one_shape(f, at)) return;
       if (f.spines && f.oversubscription) {
         at.error("oversubscription", "is given together with spines, and each decides the other", "keep one of the two");
       }

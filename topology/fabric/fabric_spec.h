@@ -5,12 +5,14 @@
 //   uplinks = ceil(down capacity / (o x uplink rate))
 //
 // rounded up to whole switches of `cables` cables each. The ratio that comes out is reported beside the one asked for.
-// Capacities are line rates of fully populated switches.
+// Capacities are line rates of fully populated switches. Fabrics that are no folded Clos have sections of their own
+// (graph_spec.h).
 #pragma once
 
 #include <optional>
 
 #include "topology/fabric/folded_clos.h"
+#include "topology/fabric/graph_spec.h"
 
 namespace lockstep {
 
@@ -26,7 +28,15 @@ struct FabricSpec {
   std::optional<int> cores_per_spine;
   std::optional<double> core_oversubscription;  // spine tier
   std::optional<int> switch_ports;              // most ports a switch has; absent: not checked
+  // One of these instead of a folded Clos.
+  std::optional<DragonflySpec> dragonfly;
+  std::optional<TorusSpec> torus;
+  std::optional<CustomSpec> custom;
+
+  [[nodiscard]] bool is_graph() const { return dragonfly || torus || custom; }
 };
+// "dragonfly", "torus", "custom". PRE: is_graph().
+[[nodiscard]] std::string_view graph_name(const FabricSpec& spec);
 
 // The cables of one tier; what is absent comes from the network.
 struct CableSpec {
@@ -59,7 +69,7 @@ struct FabricSize {
 
 // `wires` gives host, leaf_spine and spine_core cables; the counts of the result come from `spec`.
 // Wired by rail a leaf takes one port of each of its nodes, by rack all of them.
-// PRE: the spec passed its validation, ports_per_node > 0, nodes > 0.
+// PRE: the spec passed its validation and is no graph, ports_per_node > 0, nodes > 0.
 [[nodiscard]] FabricSize size_fabric(const FabricSpec& spec, const FabricShape& wires, int nodes, int ports_per_node);
 
 // Leaves of a fabric for so many nodes.

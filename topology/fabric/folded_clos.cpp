@@ -17,7 +17,17 @@ std::uint32_t as_count(int v) {
 
 }  // namespace
 
-std::string_view to_text(Wiring wiring) { return wiring == Wiring::kRail ? "rail" : "rack"; }
+std::string_view to_text(Wiring wiring) {
+  switch (wiring) {
+    case Wiring::kRack:
+      return "rack";
+    case Wiring::kRail:
+      return "rail";
+    case Wiring::kRailOnly:
+      return "rail_only";
+  }
+  LOCKSTEP_CHECK(false, "unknown wiring {}", static_cast<int>(wiring));
+}
 
 FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, NodeBlock node)
     : shape_(shape),
@@ -35,6 +45,8 @@ FoldedClos::FoldedClos(const FabricShape& shape, std::uint32_t nodes, NodeBlock 
   leaves_per_pod_ = shape.leaves_per_pod > 0 ? as_count(shape.leaves_per_pod) : std::max(leaves_, 1u);
   LOCKSTEP_CHECK(leaves_ <= leaves_per_pod_ || leaves_per_pod_ % rails_ == 0, "pods of {} leaves split racks of {} rails",
                  leaves_per_pod_, rails_);
+  LOCKSTEP_CHECK(!keeps_rails() || (leaves_ <= rails_ && shape.spines == 0), "{} leaves and {} spines for {} separate rails",
+                 leaves_, shape.spines, rails_);
   pods_ = leaves_ == 0 ? 0 : (leaves_ - 1) / leaves_per_pod_ + 1;
   spines_ = leaves_ > 1 ? as_count(shape.spines) : 0;
   cores_per_spine_ = pods_ > 1 ? as_count(shape.cores_per_spine) : 0;
@@ -66,6 +78,7 @@ std::string FoldedClos::name(DeviceId device) const {
   const std::uint32_t i = device.value() - first_device_;
   const bool one_pod = pods_ == 1;
   if (i < leaves_) {
+    if (keeps_rails()) return fmt::format("rail{}", i);
     const std::uint32_t in_pod = i % leaves_per_pod_;
     const std::string leaf =
         rails_ == 1 ? fmt::format("leaf{}", in_pod) : fmt::format("unit{}.rail{}", in_pod / rails_, in_pod % rails_);
@@ -86,10 +99,13 @@ LinkId FoldedClos::spine_up(std::uint32_t pod, std::uint32_t spine, std::uint32_
   return LinkId(first_spine_link_ + 2 * (((pod * spines_ + spine) * cores_per_spine_ + core) * core_cables_ + cable));
 }
 
-std::uint32_t FoldedClos::cable_number(LinkId link) const {
+std::optional<std::uint32_t> FoldedClos::cable_number(LinkId link) const {
   const std::uint32_t l = link.value();
-  if (l >= first_spine_link_) return (l - first_spine_link_) / 2 % core_cables_;
-  return l >= first_leaf_link_ ? (l - first_leaf_link_) / 2 % leaf_cables_ : 0;
+  if (l < first_leaf_link_) return std::nullopt;
+  const bool is_core = l >= first_spine_link_;
+  const std::uint32_t cables = is_core ? core_cables_ : leaf_cables_;
+  if (cables == 1) return std::nullopt;
+  return (l - (is_core ? first_spine_link_ : first_leaf_link_)) / 2 % cables;
 }
 
 // Inverts port_up, leaf_up and spine_up.
@@ -118,7 +134,7 @@ Link FoldedClos::link(LinkId id) const {
   return joined(DeviceId(node * node_.devices + node_.ports[port]), leaf(leaf_of(node, port)), shape_.host, LinkTier::kHost);
 }
 
-std::int64_t FoldedClos::path_count(const Ends& ends) const {
+std::int64_t FoldedClos::path_count(const PortPair& ends) const {
   const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
   const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   if (a == b) return 1;
@@ -133,7 +149,7 @@ std::int64_t FoldedClos::max_path_count() const {
   return std::max<std::int64_t>({1, in_pod, across});
 }
 
-Duration FoldedClos::path_latency(const Ends& ends) const {
+Duration FoldedClos::path_latency(const PortPair& ends) const {
   const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
   const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   Duration one_way = shape_.host.latency;
@@ -142,7 +158,8 @@ Duration FoldedClos::path_latency(const Ends& ends) const {
   return one_way * 2;
 }
 
-void FoldedClos::append_path(const Ends& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const {
+Duration FoldedClos::append_path(const PortPair& ends, std::int64_t index, std::int64_t weight,
+                                 std::vector<LinkShare>& out) const {
   const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
   const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   out.push_back({port_up(ends.from), weight});
@@ -166,9 +183,10 @@ void FoldedClos::append_path(const Ends& ends, std::int64_t index, std::int64_t 
     out.push_back({down(leaf_up(b, spine, leaf_cable)), weight});
   }
   out.push_back({down(port_up(ends.to)), weight});
+  return path_latency(ends);
 }
 
-void FoldedClos::append_spray(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
+Duration FoldedClos::append_spray(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
   const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
   const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   const std::int64_t paths = path_count(ends);
@@ -182,31 +200,35 @@ void FoldedClos::append_spray(const Ends& ends, std::int64_t weight, std::vector
       out.push_back({LinkId(first_down.value() + 2 * i), share});
     }
   };
-  if (a == b) return;
+  const Duration latency = path_latency(ends);
+  if (a == b) return latency;
   spread(leaf_up(a, 0, 0), down(leaf_up(b, 0, 0)), leaf_bundle(), weight / leaf_bundle());
   const std::uint32_t pod_a = pod_of_leaf(a);
   const std::uint32_t pod_b = pod_of_leaf(b);
-  if (pod_a == pod_b) return;
+  if (pod_a == pod_b) return latency;
   spread(spine_up(pod_a, 0, 0, 0), down(spine_up(pod_b, 0, 0, 0)), pod_bundle(), weight / pod_bundle());
+  return latency;
 }
 
-void FoldedClos::append_bundles(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
+Duration FoldedClos::append_bundles(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const {
   const std::uint32_t a = leaf_of(ends.from.node, ends.from.port);
   const std::uint32_t b = leaf_of(ends.to.node, ends.to.port);
   out.push_back({port_up(ends.from), weight});
   out.push_back({down(port_up(ends.to)), weight});
-  if (a == b) return;
+  const Duration latency = path_latency(ends);
+  if (a == b) return latency;
   const std::int64_t leaf_share = weight / leaf_bundle();
   LOCKSTEP_CHECK(leaf_share * leaf_bundle() == weight, "weight {} over the {} uplinks of a leaf", weight, leaf_bundle());
   out.push_back({leaf_up(a, 0, 0), leaf_share});
   out.push_back({down(leaf_up(b, 0, 0)), leaf_share});
   const std::uint32_t pod_a = pod_of_leaf(a);
   const std::uint32_t pod_b = pod_of_leaf(b);
-  if (pod_a == pod_b) return;
+  if (pod_a == pod_b) return latency;
   const std::int64_t pod_share = weight / pod_bundle();
   LOCKSTEP_CHECK(pod_share * pod_bundle() == weight, "weight {} over the {} uplinks of a pod", weight, pod_bundle());
   out.push_back({spine_up(pod_a, 0, 0, 0), pod_share});
   out.push_back({down(spine_up(pod_b, 0, 0, 0)), pod_share});
+  return latency;
 }
 
 LinkId FoldedClos::first_of_bundle(LinkId link) const {

@@ -6,6 +6,8 @@
 //           (NVIDIA's rail-optimized; the rack is then the scalable unit), the rack has one leaf per port number:
 //               leaf = rack x rails + port mod rails      rails: 1 by rack, ports per node by rail
 //           so port r of all nodes of a rack meets in one leaf, and different ports of a node in different ones
+//           rail only (Wang et al., Rail-only, arXiv 2307.12169): the same, with all nodes in one unit and nothing above its
+//           leaves
 //   spine   every leaf of a pod is cabled to every spine of that pod
 //   core    spine j of every pod is cabled to the same `cores_per_spine` cores (group j); different spines, different cores
 //
@@ -18,22 +20,24 @@
 // Bundles: a sprayed hop loads all leaf-spine links of its leaf alike, and all spine-core links of its pod. Where everything is
 // sprayed the links of such a bundle always carry equal loads, and the first of them can stand for all.
 //
-// NOT modelled: uneven cabling; fewer rails than ports; forwarding between rails over NVLink (a hop between different rails goes up
-// to the spines, also inside a rack).
+// NOT modelled: uneven cabling; fewer rails than ports. Where spines join the rails, a hop between different rails goes up to
+// them, also inside a rack; rail only, the sender has to change rails first (Network).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "topology/fabric/fabric_ports.h"
 #include "topology/link.h"
 
 namespace lockstep {
 
-enum class Wiring : std::uint8_t { kRack, kRail };
-[[nodiscard]] std::string_view to_text(Wiring wiring);  // "rack", "rail"
+enum class Wiring : std::uint8_t { kRack, kRail, kRailOnly };
+[[nodiscard]] std::string_view to_text(Wiring wiring);  // "rack", "rail", "rail_only"
 
 struct FabricShape {
   int nodes_per_leaf = 1;
@@ -48,14 +52,7 @@ struct FabricShape {
   Wire spine_core = {};
 
   // Leaves of a rack.
-  [[nodiscard]] int rails(int ports_per_node) const { return wiring == Wiring::kRail ? std::max(ports_per_node, 1) : 1; }
-};
-
-// What a fabric has to know of a node, which is the same for all. The ids of a node's devices follow each other, and those of its links.
-struct NodeBlock {
-  std::uint32_t devices = 1;
-  std::uint32_t links = 0;
-  std::vector<std::uint32_t> ports = {};  // the local device cabled as port p; empty: no network
+  [[nodiscard]] int rails(int ports_per_node) const { return wiring == Wiring::kRack ? 1 : std::max(ports_per_node, 1); }
 };
 
 class FoldedClos {
@@ -81,6 +78,7 @@ class FoldedClos {
     return rack_of(node) * rails_ + port % rails_;
   }
   [[nodiscard]] std::uint32_t rack_of_leaf(std::uint32_t leaf) const { return leaf / rails_; }
+  [[nodiscard]] std::uint32_t pod_of(std::uint32_t node) const { return pod_of_leaf(leaf_of(node, 0)); }
   [[nodiscard]] std::uint32_t pod_of_leaf(std::uint32_t leaf) const { return leaf / leaves_per_pod_; }
 
   [[nodiscard]] DeviceKind kind(DeviceId device) const;
@@ -93,33 +91,30 @@ class FoldedClos {
   // Computed from the id, nothing is stored. PRE: a link of the fabric.
   [[nodiscard]] Link link(LinkId id) const;
 
-  struct Port {
-    std::uint32_t node = 0;
-    std::uint32_t port = 0;
-  };
-  struct Ends {
-    Port from;
-    Port to;
-  };
+  // A node must send on the port on which the other receives: nothing joins leaves of different rails.
+  [[nodiscard]] bool keeps_rails() const { return shape_.wiring == Wiring::kRailOnly; }
   // 0 when not connected.
-  [[nodiscard]] std::int64_t path_count(const Ends& ends) const;
+  [[nodiscard]] std::int64_t path_count(const PortPair& ends) const;
   [[nodiscard]] std::int64_t max_path_count() const;
-  // Of each of the equal-cost paths; they are equally long.
-  [[nodiscard]] Duration path_latency(const Ends& ends) const;
+  // Every path count divides the largest.
+  [[nodiscard]] std::int64_t spray_weight() const { return max_path_count(); }
+  // These return the latency of the equal-cost paths, which are equally long.
+  //
   // The links of one path with the whole weight each, from source to destination. PRE: 0 <= index < path_count.
-  void append_path(const Ends& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
+  Duration append_path(const PortPair& ends, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
   // Spreads `weight` evenly over all equal-cost paths; every link once, without enumerating paths.
   // PRE: path_count > 0 divides weight. Cost: the number of links, not of paths.
-  void append_spray(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
+  Duration append_spray(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
   // The same, of each bundle only the link that stands for it: at most six links.
-  void append_bundles(const Ends& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
+  Duration append_bundles(const PortPair& ends, std::int64_t weight, std::vector<LinkShare>& out) const;
   // The link that stands for `link`: the first of its bundle; itself where it has none.
   [[nodiscard]] LinkId first_of_bundle(LinkId link) const;
-  // Parallel cables side by side are told apart by this number; 0 where there is one cable.
-  [[nodiscard]] std::uint32_t cable_number(LinkId link) const;
+  // Parallel cables side by side are told apart by this number; nothing where there is one cable.
+  [[nodiscard]] std::optional<std::uint32_t> cable_number(LinkId link) const;
 
  private:
-  [[nodiscard]] LinkId port_up(Port p) const { return LinkId(first_link_ + 2 * (p.node * ports_per_node_ + p.port)); }
+  [[nodiscard]] Duration path_latency(const PortPair& ends) const;
+  [[nodiscard]] LinkId port_up(NodePort p) const { return LinkId(first_link_ + 2 * (p.node * ports_per_node_ + p.port)); }
   [[nodiscard]] LinkId leaf_up(std::uint32_t leaf, std::uint32_t spine, std::uint32_t cable) const;
   [[nodiscard]] LinkId spine_up(std::uint32_t pod, std::uint32_t spine, std::uint32_t core, std::uint32_t cable) const;
   [[nodiscard]] static LinkId down(LinkId up) { return LinkId(up.value() + 1); }

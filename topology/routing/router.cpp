@@ -46,7 +46,7 @@ Router::Router(const Network& network, RoutingPolicy policy, std::uint64_t seed,
     : network_(&network),
       policy_(policy),
       seed_(seed),
-      weight_(policy == RoutingPolicy::kSpray ? network.max_path_count() : 1),
+      weight_(policy == RoutingPolicy::kSpray ? network.spray_weight() : 1),
       is_bundling_(bundling == Bundling::kOn && policy == RoutingPolicy::kSpray) {}
 
 std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key) const {

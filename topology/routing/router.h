@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which links a transfer uses and with what share. Shares are integers on a common scale: a flow of weight W puts
-// coefficient W on every link all of it crosses and W/k on each of k links it is spread over evenly; W is the largest number
-// of equal-cost paths (a multiple of all others) when spraying and 1 otherwise.
+// coefficient W on every link all of it crosses and W/k on each of k links it is spread over evenly; W is a multiple
+// of every number of equal-cost paths (on a folded Clos the largest of them) when spraying and 1 otherwise.
 //
 //   ecmp    one path, by a seeded hash of the flow key and both ends (per-flow hashing; what Ethernet switches do)
 //   spray   all equal-cost paths evenly (packet spraying, and adaptive routing at its best; the InfiniBand default)
@@ -48,9 +48,7 @@ class Router {
   // Adds one transfer on a fixed path (taken modulo the number of equal-cost paths). PRE: links are not bundled.
   void add_on_path(const Hop& hop, std::int64_t path, Route& route) const;
   // The link whose load is that of `link`: itself, unless links are bundled.
-  [[nodiscard]] LinkId representative(LinkId link) const {
-    return is_bundling_ ? network_->fabric().first_of_bundle(link) : link;
-  }
+  [[nodiscard]] LinkId representative(LinkId link) const { return is_bundling_ ? network_->first_of_bundle(link) : link; }
   // Sorts by link and merges duplicate links by adding their coefficients.
   static void finish(Route& route);
   // Both together. PRE: both are finished.
