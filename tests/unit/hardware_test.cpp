@@ -64,7 +64,34 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
     EXPECT_EQ(x.efficiency.comm_slowdown, y.efficiency.comm_slowdown);
   };
   same("a100-40", "a100-80");
+  same("a100-80", "a100-pcie-80");
   same("h100-sxm", "h200-sxm");
+  same("h100-sxm", "h100-nvl");
+  same("h100-sxm", "h100-pcie");
+  same("b200-sxm", "gb200");
+  same("b200-sxm", "gb300");
+  same("v100-sxm2-16", "v100-sxm2-32");
+}
+
+// A V100 link reaches 22.5 of 25 GB/s (22.55 measured over one), and a Titan has the same links. RCCL counts 48 of an xGMI link's 64.
+TEST(Hardware, LinksOfOtherGenerationsArePinned) {
+  EXPECT_NEAR(gb_per_s(gpu("v100-sxm2-32").nvlink->payload()), 6 * 22.5, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("titan-rtx").nvlink->payload()), 2 * 22.5, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("rtx-3090").nvlink->payload()), 4 * 12, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("b200-sxm").nvlink->payload()), 18 * 40.1, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("mi300x").xgmi->payload()), 7 * 48, 1e-6);
+  for (const char* name : {"a10", "l40s", "rtx-4090", "rtx-5090", "rtx-6000-ada"}) {
+    EXPECT_FALSE(gpu(name).nvlink) << name;
+    EXPECT_FALSE(gpu(name).xgmi) << name;
+  }
+}
+
+// Gen3, 4 and 5 x16 by NCCL's rule: width x rate / 80 = 12, 24, 48 GB/s.
+TEST(Hardware, PcieFollowsItsGeneration) {
+  for (const char* name : {"v100-sxm2-16", "titan-rtx"}) EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 12, 1e-6) << name;
+  for (const char* name : {"a10", "l40s", "rtx-4090", "rtx-3090"})
+    EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 24, 1e-6) << name;
+  for (const char* name : {"h100-nvl", "rtx-5090", "mi300x"}) EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 48, 1e-6) << name;
 }
 
 TEST(Hardware, DataSheetValuesArePinned) {
@@ -77,6 +104,11 @@ TEST(Hardware, DataSheetValuesArePinned) {
   EXPECT_EQ(h.peak.fp8->per_second, 1979e12);
   EXPECT_NEAR(gb_per_s(h.hbm), 3350, 1e-6);
   EXPECT_EQ(gpu("h200-sxm").memory, Bytes(std::int64_t{141} << 30));
+  // Consumer cards with FP32 accumulation: half of their rate with FP16 accumulation.
+  EXPECT_EQ(gpu("rtx-4090").peak.bf16->per_second, 165.2e12);
+  EXPECT_EQ(gpu("rtx-3090").peak.bf16->per_second, 71e12);
+  EXPECT_EQ(gpu("mi300x").peak.bf16->per_second, 1307e12);
+  EXPECT_EQ(gpu("v100-sxm2-32").peak.fp16->per_second, 125e12);
 }
 
 TEST(Hardware, TransportConstantsArePinned) {
