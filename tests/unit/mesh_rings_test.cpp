@@ -107,6 +107,16 @@ TEST(MeshRings, PcieRingsAreBoundByTheirNarrowestBus) {
   EXPECT_NEAR(busbw(one("rtx-4090-8"), 8, channels), 16, 0.1);
 }
 
+// The same two cards with their bridge, 2 links of 22.5 GB/s, and without, staged at 10 GB/s.
+TEST(MeshRings, ABridgeCanBeSetAside) {
+  int channels = 0;
+  const std::string text = "kind: cluster\nnodes: 1\nserver: titan-rtx-2\n";
+  EXPECT_NEAR(busbw(test::read_cluster(text).spec, 2, channels), 45, 0.1);
+  const test::ReadCluster without = test::read_cluster(text, {"server.interconnect=pcie"});
+  for (const std::string& m : without.messages) ADD_FAILURE() << m;
+  EXPECT_NEAR(busbw(without.spec, 2, channels), 10, 0.1);
+}
+
 // A bridge: 2 GPUs with 12 links of 20.6 GB/s, the drain of a ring's last step off: 247.2 (1 - 0.2/3) = 230.7.
 TEST(MeshRings, ABridgedPairRunsOverAllItsLinks) {
   int channels = 0;

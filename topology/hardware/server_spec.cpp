@@ -165,7 +165,9 @@ void check_pairs(const ServerSpec& s, const NvlinkSpec& ports, Section& at) {
 
 void check_mesh(const ServerSpec& s, Section& at) {
   if (s.joined_by() != Interconnect::kMesh) {
-    if (s.mesh) at.error("mesh", "needs interconnect: mesh", "give interconnect: mesh, or remove mesh");
+    // A server may be asked for without its bridges: interconnect: pcie.
+    const bool is_put_aside = s.interconnect == Interconnect::kPcie;
+    if (s.mesh && !is_put_aside) at.error("mesh", "needs interconnect: mesh", "give interconnect: mesh, or remove mesh");
     return;
   }
   const NvlinkSpec& ports = *s.gpu_ports();
@@ -212,7 +214,10 @@ const FieldTable<ServerSpec>& server_fields() {
             "what joins the GPUs; when absent nvswitch for a GPU with nvlink, mesh for one with xgmi, pcie for one with "
             "neither");
     t.tree<std::optional<MeshSpec>>("mesh", &ServerSpec::mesh, "full or list of maps", read_mesh, print_mesh)
-        .doc("which GPUs have how many direct links, like [{gpus: [0, 1], links: 2}], or full: every two equally many");
+        .doc(
+            "which GPUs have how many direct links, like [{gpus: [0, 1], links: 2}], or full: every two equally many; set "
+            "aside by "
+            "interconnect: pcie");
     t.field("nvlink_latency", &ServerSpec::nvlink_latency)
         .range(Duration(), kLongestLatency)
         .doc("one link between a GPU and the NVSwitch, or between two GPUs; needed unless PCIe alone joins the GPUs");

@@ -19,7 +19,7 @@ struct NodeGroup {
   std::vector<std::size_t> entry;  // entry[i]: position in members of the GPU next to nics[i]
   // Positions in members, ring by ring over their direct links; empty: one ring in the order of members.
   std::vector<MeshRing> rings;
-  std::vector<std::size_t> ring_of;  // ring_of[i]: the ring of nics[i], whose entry is a position in it
+  std::vector<std::size_t> ring_of;  // with rings, ring_of[i]: the one of nics[i], whose entry is a position in it
 
   [[nodiscard]] std::size_t ring_count() const { return std::max<std::size_t>(rings.size(), 1); }
   [[nodiscard]] EndpointId at(std::size_t ring, std::size_t position) const {
@@ -41,7 +41,6 @@ void add_nics(const Network& net, NodeGroup& group) {
       if (std::find(group.nics.begin(), group.nics.end(), nic) != group.nics.end()) continue;
       group.nics.push_back(nic);
       group.entry.push_back(i);
-      group.ring_of.push_back(0);
     }
   }
 }
@@ -51,6 +50,7 @@ void add_nics(const Network& net, NodeGroup& group) {
 void choose_entries(const Network& net, NodeGroup& group) {
   const std::size_t n = group.members.size();
   std::vector<int> uses(group.ring_count(), 0);
+  group.ring_of.assign(group.nics.size(), 0);
   for (std::size_t k = 0; k < group.nics.size(); ++k) {
     const std::size_t beside = group.entry[k];
     const int least_uses = *std::min_element(uses.begin(), uses.end());
@@ -72,10 +72,12 @@ void choose_entries(const Network& net, NodeGroup& group) {
   }
 }
 
-// Where a server has paths of different lengths: rings over direct links, and entries that suit the NICs.
-void find_rings(const Network& net, NodeGroup& group, MeshRings& known) {
-  if (group.members.size() > 1) group.rings = known.of(net, group.members);
-  choose_entries(net, group);
+// Where a server has paths of different lengths: rings over direct links, and between nodes entries that suit the NICs.
+void find_rings(const Network& net, std::vector<NodeGroup>& groups, MeshRings& known) {
+  for (NodeGroup& g : groups) {
+    if (g.members.size() > 1) g.rings = known.of(net, g.members);
+    if (groups.size() > 1) choose_entries(net, g);
+  }
 }
 
 // Nodes in the order of their first ranks, the GPUs of a node in its own.
@@ -105,9 +107,7 @@ std::vector<NodeGroup> group_by_node(const Network& net, std::span<const Endpoin
   if (net.nics_per_node() > 0) {
     for (NodeGroup& g : groups) add_nics(net, g);
   }
-  if (std::holds_alternative<WiredServer>(net.server())) {
-    for (NodeGroup& g : groups) find_rings(net, g, known);
-  }
+  if (std::holds_alternative<WiredServer>(net.server())) find_rings(net, groups, known);
   return groups;
 }
 
@@ -155,7 +155,7 @@ class ChannelWalk {
     // Alone in its node a group needs no NIC, and its rings take the channels in turns.
     if (g.nics.empty() || is_alone_) return g.at(channel_ % g.ring_count(), i);
     const std::size_t k = channel_ % g.nics.size();
-    return g.at(g.ring_of[k], g.entry[k] + i);
+    return g.at(g.rings.empty() ? 0 : g.ring_of[k], g.entry[k] + i);
   }
   int nic(const NodeGroup& g) const { return g.nics.empty() ? Hop::kNearestNic : g.nics[channel_ % g.nics.size()]; }
   void add(const Hop& hop, Route& out) const {
@@ -183,6 +183,8 @@ RingShape shape_channels(const Router& router, const std::vector<NodeGroup>& gro
   shape.nodes = static_cast<int>(groups.size());
   shape.channels = channels;
   const bool is_alone = groups.size() == 1;
+  const bool is_wired =
+      std::holds_alternative<WiredServer>(router.network().server());  // no other has GPUs that meet over PCIe
   const bool stays_inside = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.members.size() > 1; });
   Route wrap;
   Route between;  // its latency is the longest of the hops between nodes
@@ -190,7 +192,7 @@ RingShape shape_channels(const Router& router, const std::vector<NodeGroup>& gro
     const ChannelWalk walk(router, channel_key, c, is_alone);
     for (std::size_t g = 0; g < groups.size(); ++g) {
       walk.inside(groups[g], shape.open);
-      shape.uses_pcie = shape.uses_pcie || walk.uses_pcie(groups[g], is_alone);
+      shape.uses_pcie = shape.uses_pcie || (is_wired && walk.uses_pcie(groups[g], is_alone));
       if (is_alone) continue;
       const bool last = g + 1 == groups.size();
       between.shares.clear();
