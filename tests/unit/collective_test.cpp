@@ -30,7 +30,7 @@ TEST(Collective, AllToAllFillsThePort) {
   const CollectiveRow row = Box().run(CollectiveKind::kAllToAll, 8, {std::int64_t{1} << 30}).front();
   EXPECT_NEAR(row.time_s, 0.875 * (1 << 30) / 100e9, 1e-11);
   EXPECT_NEAR(row.busbw_gb_per_s, 100, 1e-6);
-  EXPECT_EQ(row.algorithm, "p2p");
+  EXPECT_EQ(row.algorithm, "direct");
 }
 
 // Every GPU sends S to its neighbour over a port of its own.
