@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "base/diagnostics.h"
-#include "base/hash.h"
-#include "sim/network/link_capacities.h"
+#include "sim/experiment/pair_flows.h"
 #include "workloads/collectives/communicator.h"
 
 namespace lockstep {
@@ -140,41 +139,15 @@ class StagedRun {
   LoweredCollective lowered_;
 };
 
-// Independent flows between pairs of ranks: all of them start at once and the collective ends with the last.
-struct PairFlow {
-  Route route;
-  Duration latency;
-};
-
-// send_recv: every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does. all_to_all: every rank sends
-// its n-th part to every other. Cost: memory and time grow with the number of pairs, n or n(n-1).
 std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Router& router,
                                      const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
-  const std::size_t n = request.members.size();
-  const Network& net = router.network();
-  const bool is_all_to_all = request.kind == CollectiveKind::kAllToAll;
-  std::vector<PairFlow> flows;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t distance = 1; distance < (is_all_to_all ? n : 2); ++distance) {
-      const Hop hop{.from = request.members[i], .to = request.members[(i + distance) % n]};
-      PairFlow& flow = flows.emplace_back();
-      router.add(hop, hash_words({hop.from.value(), hop.to.value()}), flow.route);
-      Router::finish(flow.route);
-      flow.latency = send_latency(tunings[0], hop_kind(net, hop.from, hop.to), flow.route.latency);
-    }
-  }
-  const std::vector<Rate> capacities = link_capacities(net);
-  const LinkNames name = [&net](LinkId l) { return net.name(l); };
+  const PairFlows flows(request, router, tunings[0]);
+  const LinkNames name = [&](LinkId l) { return router.network().name(flows.link(l)); };
+  const auto n = static_cast<std::int64_t>(request.members.size());
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
-    const std::unique_ptr<NetworkModel> network = make_network_model(kind, capacities);
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      network->start(Instant(), {.shares = flows[i].route.shares,
-                                 .weight = router.weight(),
-                                 .bytes = is_all_to_all ? ceil_div(size, static_cast<std::int64_t>(n)) : size,
-                                 .latency = flows[i].latency,
-                                 .token = i});
-    }
+    const std::unique_ptr<NetworkModel> network = make_network_model(kind, flows.link_capacities());
+    flows.start(*network, request.kind == CollectiveKind::kAllToAll ? ceil_div(size, n) : size);
     CollectiveRow row = row_of(request, size, run_to_end(*network, name));
     row.algorithm = to_text(Algorithm::kDirect);
     row.protocol = to_text(Protocol::kSimple);

@@ -5,6 +5,7 @@
 //
 // A stage of an algorithm (workloads/collectives/stage.h) is one transfer alone on the network. Links of equal capacity on which it has equal coefficients then carry equal loads at
 // every instant, so one of them stands for all: a few links instead of a hundred thousand, and the same time to the picosecond.
+// all_to_all and send_recv are flows between pairs (pair_flows.h).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct CollectiveRequest {
   Algorithm algorithm = Algorithm::kAuto;  // kAuto: the one with the least undisturbed time
   std::optional<Protocol> protocol;        // none: the same
   std::optional<int> channels;             // of rings and trees; none: one per NIC of the members
-  bool uses_symmetry = true;               // one link stands for its equals
+  bool uses_symmetry = true;               // one link, one flow stands for its equals
 };
 
 struct CollectiveRow {
