@@ -282,6 +282,20 @@ TEST(Algorithms, ExchangesQueueAtATrunk) {
   EXPECT_NEAR(seconds(net, plain(), r, NetworkKind::kAnalytic), (0.125 + 0.5 + 1) * static_cast<double>(s) / kNic, 1e-11);
 }
 
+// 4 boxes of 8 GPUs and 8 NICs, two boxes to a leaf, one uplink of the rate of a NIC. Hierarchical: each of 8 rings across leaves a leaf once with
+// 3/4 S/8: 3/4 S on the uplink. Tree over nodes 0 1 | 2 3: of the edges 3-1, 1-0, 1-2 and, mirrored, 0-2, 2-3, 2-1 four cross, with S/2 each way:
+// 2 S. Ring: 2 x 31/32 S.
+TEST(Algorithms, TrunksAreShared) {
+  const Network net = boxes(4, 8, 2, 1);
+  const std::int64_t s = 800 * kMB;
+  const double trunk = static_cast<double>(s) / kNic;
+  const auto time = [&](CollectiveKind kind, Algorithm a) { return seconds(net, plain(), request(kind, a, 32, s)); };
+  const double inside = 0.875 * static_cast<double>(s) / kPort;
+  EXPECT_NEAR(time(CollectiveKind::kAllGather, Algorithm::kHierarchical), inside + 0.75 * trunk, 1e-10);
+  EXPECT_NEAR(time(CollectiveKind::kAllReduce, Algorithm::kTree), 2 * trunk, 1e-10);
+  EXPECT_NEAR(time(CollectiveKind::kAllReduce, Algorithm::kRing), 2.0 * 31 / 32 * trunk, 1e-10);
+}
+
 // ---- closed forms: latency ----
 
 // 8 nodes x 8 GPUs, empty messages; base . NVLink hops . network hops, read off as seconds . milliseconds . microseconds.
