@@ -15,6 +15,7 @@
 #include "sim/symmetry/placed_job.h"
 #include "tests/support/shipped.h"
 #include "tests/support/workload_fixtures.h"
+#include "workloads/parallel/placement.h"
 #include "workloads/schedule/training_program.h"
 
 namespace lockstep::test {
@@ -202,7 +203,7 @@ inline bool can_run(const RandomScenario& s) {
   const PreparedCluster prepared(s.cluster, s.seed);
   const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
   try {
-    static_cast<void>(place_job(program, place_ranks(s.plan), prepared.router));
+    static_cast<void>(place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router));
   } catch (const UserError&) {
     return false;
   }
