@@ -142,7 +142,8 @@ Verb collective_verb() {
                       network_model_option(),
                       format_option({"nccl", "csv", "json"}),
                       seed_option(),
-                      {.name = "no-symmetry", .doc = "let no link and no flow stand for its equals; the results are the same, later"},
+                      {.name = "no-symmetry",
+                       .doc = "let no link and no flow stand for its equals; the results are the same, later"},
                       set_option()},
           .run = run};
 }
