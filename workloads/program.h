@@ -22,6 +22,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "workloads/collectives/algorithm.h"
 
 namespace lockstep {
 
@@ -115,6 +116,8 @@ class Program {
   [[nodiscard]] virtual std::uint32_t communicator_count() const = 0;
   // Bit (1 << kind) for every CollectiveKind that runs on the communicator.
   [[nodiscard]] virtual std::uint32_t collective_kinds(CommId comm) const = 0;
+  // How the collectives of the communicator run: by the one with the least undisturbed time (kAuto), or by this one where it can.
+  [[nodiscard]] virtual Algorithm algorithm(CommId /*comm*/) const { return Algorithm::kRing; }
   // Ranks of equal role push equal operations, up to the communicators and peers in them, which are the same by position in ports().
   [[nodiscard]] virtual std::uint32_t role(Rank rank) const = 0;
   // Repetition (sim/runtime/repetition.h): how many times the rank has gone round the part of its program that repeats ...

@@ -23,6 +23,12 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = {std::string(to_text(Algorithm::kAuto))};
+  for (const Algorithm a : kAlgorithms) names.emplace_back(to_text(a));
+  return names;
+}
+
 CollectiveKind kind_of(const std::string& name) {
   for (const CollectiveKind k : kKinds) {
     if (name == to_text(k)) return k;
@@ -70,6 +76,9 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
                                                                 : fmt::format("--gpus 2 to {}", available));
   }
   for (std::int64_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
+  for (const Algorithm a : kAlgorithms) {
+    if (arguments.text("algorithm") == to_text(a)) request.algorithm = a;
+  }
   if (arguments.text("protocol") != "auto") {
     for (const Protocol p : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
       if (arguments.text("protocol") == to_text(p)) request.protocol = p;
@@ -121,19 +130,20 @@ Verb collective_verb() {
                        .short_name = 'f'},
                       {.name = "algorithm",
                        .value_name = "A",
-                       .doc = "auto takes ring, and pairs for all_to_all and send_recv",
+                       .doc = "auto takes the one with the least undisturbed time; direct is for all_to_all and send_recv",
                        .default_text = "auto",
-                       .choices = {"auto", "ring"}},
+                       .choices = algorithm_names()},
                       {.name = "protocol",
                        .value_name = "P",
                        .doc = "auto takes the one with the least undisturbed time",
                        .default_text = "auto",
                        .choices = {"auto", "LL", "LL128", "Simple"}},
-                      {.name = "channels", .value_name = "N", .doc = "rings; one per NIC by default"},
+                      {.name = "channels", .value_name = "N", .doc = "rings, or pairs of trees; one per NIC by default"},
                       network_model_option(),
                       format_option({"nccl", "csv", "json"}),
                       seed_option(),
-                      {.name = "no-symmetry", .doc = "let no link stand for its equals; the results are the same, later"},
+                      {.name = "no-symmetry",
+                       .doc = "let no link and no flow stand for its equals; the results are the same, later"},
                       set_option()},
           .run = run};
 }

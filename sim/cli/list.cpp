@@ -64,7 +64,13 @@ std::vector<Row> collective_rows() {
       {CollectiveKind::kSendRecv, "every rank sends its buffer to the next one"},
   };
   std::vector<Row> rows;
-  for (const auto& c : kCollectives) rows.push_back({"collective", to_text(c.kind), c.what, ""});
+  for (const auto& c : kCollectives) {
+    std::string by;
+    for (const Algorithm a : kAlgorithms) {
+      if (applies(a, c.kind)) by += fmt::format("{}{}", by.empty() ? "" : ", ", to_text(a));
+    }
+    rows.push_back({"collective", to_text(c.kind), fmt::format("{} ({})", c.what, by), ""});
+  }
   return rows;
 }
 

@@ -29,6 +29,7 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
     }
     if (!cluster.network) continue;
     for (ProtocolCost& cost : t.ring) cost.network_hop += cluster.network->message_latency;
+    for (ProtocolCost& cost : t.tree) cost.network_hop += cluster.network->message_latency;
   }
   return tunings;
 }

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "base/hash.h"
-#include "sim/network/link_capacities.h"
-#include "workloads/collectives/ring.h"
+#include "base/diagnostics.h"
+#include "sim/experiment/pair_flows.h"
+#include "workloads/collectives/communicator.h"
 
 namespace lockstep {
 namespace {
@@ -60,71 +60,96 @@ LinksInUse links_in_use(const Network& network, const Route& route, bool merges_
   return used;
 }
 
-std::vector<CollectiveRow> run_ring(const CollectiveRequest& request, const Router& router,
-                                    const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
-  const RingShape shape = shape_ring(router, request.members, 0, request.channels.value_or(0));
-  const Route& route = is_chain(request.kind) ? shape.open : shape.closed;
-  const Rate line = undisturbed_rate(router.network(), route, shape.weight);
-  const LinksInUse used = links_in_use(router.network(), route, request.uses_symmetry);
-  const LinkNames name = [&](LinkId l) { return router.network().name(used.links[l.index()]); };
-  const CollectiveTuning& tuning = tunings[static_cast<std::size_t>(std::clamp(shape.nodes, 1, 3) - 1)];
-  std::vector<CollectiveRow> rows;
-  for (const std::int64_t size : request.sizes) {
-    const LoweredCollective c =
-        lower_ring(shape, tuning, request.kind, size, line, request.protocol ? &*request.protocol : nullptr);
-    const std::unique_ptr<NetworkModel> network = make_network_model(kind, used.capacities);
-    network->start(Instant(), {.shares = used.shares,
-                               .weight = shape.weight,
-                               .bytes = c.bytes,
-                               .latency = c.latency,
-                               .rate_cap = c.rate_cap,
-                               .members = c.members});
-    CollectiveRow row = row_of(request, size, run_to_end(*network, name));
-    row.algorithm = "ring";
-    row.protocol = to_text(c.protocol);
-    row.channels = shape.channels;
-    rows.push_back(std::move(row));
-  }
-  return rows;
+ShapeRequest shape_request(const CollectiveRequest& request, Algorithm algorithm) {
+  return {.members = request.members,
+          .kinds = 1u << static_cast<unsigned>(request.kind),
+          .algorithm = algorithm,
+          .channels = request.channels.value_or(0)};
 }
 
-// Independent flows between pairs of ranks: all of them start at once and the collective ends with the last.
-struct PairFlow {
-  Route route;
-  Duration latency;
-};
+// Throws when the algorithm asked for cannot do this on these members.
+void check_algorithm(const CollectiveRequest& request, const Router& router, const AlgorithmShapes& shapes) {
+  const Algorithm wish = request.algorithm;
+  if (wish == Algorithm::kAuto || is_usable(shapes, wish, request.kind)) return;
+  std::vector<FormRoute> routes;
+  const AlgorithmShapes all = shape_communicator(router, shape_request(request, Algorithm::kAuto), routes).others;
+  std::string can;
+  for (const Algorithm a : kAlgorithms) {
+    if (is_usable(all, a, request.kind)) can += fmt::format("{}{}", can.empty() ? "" : ", ", to_text(a));
+  }
+  throw UserError(fmt::format("the algorithm '{}' cannot do {} on these {} GPUs", to_text(wish), to_text(request.kind),
+                              request.members.size()),
+                  fmt::format("{}; here {} can run by {}", terms_of(wish), to_text(request.kind), can));
+}
 
-// send_recv: every rank sends to the next and receives from the one before, as nccl-tests' sendrecv does. all_to_all: every rank sends
-// its n-th part to every other. Cost: memory and time grow with the number of pairs, n or n(n-1).
-std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Router& router,
-                                     const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
-  const std::size_t n = request.members.size();
-  const Network& net = router.network();
-  const bool is_all_to_all = request.kind == CollectiveKind::kAllToAll;
-  std::vector<PairFlow> flows;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t distance = 1; distance < (is_all_to_all ? n : 2); ++distance) {
-      const Hop hop{.from = request.members[i], .to = request.members[(i + distance) % n]};
-      PairFlow& flow = flows.emplace_back();
-      router.add(hop, hash_words({hop.from.value(), hop.to.value()}), flow.route);
-      Router::finish(flow.route);
-      flow.latency = send_latency(tunings[0], hop_kind(net, hop.from, hop.to), flow.route.latency);
+class StagedRun {
+ public:
+  StagedRun(const CollectiveRequest& request, const Router& router, const std::array<CollectiveTuning, 3>& tunings,
+            NetworkKind kind)
+      : request_(request), network_(router.network()), tunings_(tunings), kind_(kind) {
+    std::vector<FormRoute> routes;
+    shape_ = shape_communicator(router, shape_request(request, request.algorithm), routes);
+    check_algorithm(request, router, shape_.others);
+    for (const FormRoute& r : routes) {
+      const auto form = static_cast<std::size_t>(r.form);
+      if (form >= links_.size()) links_.resize(form + 1);
+      links_[form] = links_in_use(network_, r.route, request.uses_symmetry);
     }
   }
-  const std::vector<Rate> capacities = link_capacities(net);
-  const LinkNames name = [&net](LinkId l) { return net.name(l); };
+
+  CollectiveRow run(std::int64_t size) {
+    lower_collective({.ring = shape_.ring,
+                      .closed_rate = shape_.closed_rate,
+                      .open_rate = shape_.open_rate,
+                      .others = shape_.others,
+                      .tunings = tunings_,
+                      .kind = request_.kind,
+                      .bytes = size,
+                      .algorithm = request_.algorithm,
+                      .protocol = request_.protocol ? &*request_.protocol : nullptr},
+                     lowered_);
+    Instant end;
+    for (const Stage& stage : lowered_.stages) end = end + (run(stage) - Instant());
+    CollectiveRow row = row_of(request_, size, end);
+    row.algorithm = to_text(lowered_.algorithm);
+    row.protocol = to_text(lowered_.protocol);
+    row.channels = lowered_.channels;
+    return row;
+  }
+
+ private:
+  Instant run(const Stage& stage) const {
+    const LinksInUse& used = links_[static_cast<std::size_t>(stage.form)];
+    const std::unique_ptr<NetworkModel> network = make_network_model(kind_, used.capacities);
+    network->start(Instant(), {.shares = used.shares,
+                               .weight = stage.weight,
+                               .bytes = stage.bytes,
+                               .latency = stage.latency,
+                               .rate_cap = stage.rate_cap,
+                               .members = stage.members});
+    return run_to_end(*network, [&](LinkId l) { return network_.name(used.links[l.index()]); });
+  }
+
+  const CollectiveRequest& request_;
+  const Network& network_;
+  const std::array<CollectiveTuning, 3>& tunings_;
+  NetworkKind kind_;
+  CommunicatorShape shape_;
+  std::vector<LinksInUse> links_;  // by form
+  LoweredCollective lowered_;
+};
+
+std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Router& router,
+                                     const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
+  const PairFlows flows(request, router, tunings[0]);
+  const LinkNames name = [&](LinkId l) { return router.network().name(flows.link(l)); };
+  const auto n = static_cast<std::int64_t>(request.members.size());
   std::vector<CollectiveRow> rows;
   for (const std::int64_t size : request.sizes) {
-    const std::unique_ptr<NetworkModel> network = make_network_model(kind, capacities);
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      network->start(Instant(), {.shares = flows[i].route.shares,
-                                 .weight = router.weight(),
-                                 .bytes = is_all_to_all ? ceil_div(size, static_cast<std::int64_t>(n)) : size,
-                                 .latency = flows[i].latency,
-                                 .token = i});
-    }
+    const std::unique_ptr<NetworkModel> network = make_network_model(kind, flows.link_capacities());
+    flows.start(*network, request.kind == CollectiveKind::kAllToAll ? ceil_div(size, n) : size);
     CollectiveRow row = row_of(request, size, run_to_end(*network, name));
-    row.algorithm = "p2p";
+    row.algorithm = to_text(Algorithm::kDirect);
     row.protocol = to_text(Protocol::kSimple);
     row.channels = 1;
     rows.push_back(std::move(row));
@@ -138,7 +163,14 @@ std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, cons
                                           const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind) {
   LOCKSTEP_CHECK(request.members.size() >= 2, "a collective of {} members", request.members.size());
   const bool is_pairs = request.kind == CollectiveKind::kSendRecv || request.kind == CollectiveKind::kAllToAll;
-  return is_pairs ? run_pairs(request, router, tunings, kind) : run_ring(request, router, tunings, kind);
+  if (is_pairs) {
+    check_algorithm(request, router, {});
+    return run_pairs(request, router, tunings, kind);
+  }
+  StagedRun run(request, router, tunings, kind);
+  std::vector<CollectiveRow> rows;
+  for (const std::int64_t size : request.sizes) rows.push_back(run.run(size));
+  return rows;
 }
 
 double busbw_factor(CollectiveKind kind, std::size_t ranks) {

@@ -3,8 +3,9 @@
 // size is the larger per-rank buffer, algbw = size / time, busbw = algbw x the factor that makes it comparable with link rates
 // (all_reduce 2(n-1)/n; all_gather, reduce_scatter (n-1)/n; others 1).
 //
-// A ring is one transfer alone on the network. Links of equal capacity on which it has equal coefficients then carry equal loads at
+// A stage of an algorithm (workloads/collectives/stage.h) is one transfer alone on the network. Links of equal capacity on which it has equal coefficients then carry equal loads at
 // every instant, so one of them stands for all: a few links instead of a hundred thousand, and the same time to the picosecond.
+// all_to_all and send_recv are flows between pairs (pair_flows.h).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "sim/experiment/cluster_run.h"
 #include "topology/routing/router.h"
+#include "workloads/collectives/algorithm.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
 
@@ -21,11 +23,12 @@ namespace lockstep {
 
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  std::vector<std::int64_t> sizes;   // bytes
-  std::vector<EndpointId> members;   // at least two
-  std::optional<Protocol> protocol;  // none: the one with the least undisturbed time
-  std::optional<int> channels;       // none: one per NIC of the members
-  bool uses_symmetry = true;         // one link stands for its equals
+  std::vector<std::int64_t> sizes;         // bytes
+  std::vector<EndpointId> members;         // at least two
+  Algorithm algorithm = Algorithm::kAuto;  // kAuto: the one with the least undisturbed time
+  std::optional<Protocol> protocol;        // none: the same
+  std::optional<int> channels;             // of rings and trees; none: one per NIC of the members
+  bool uses_symmetry = true;               // one link, one flow stands for its equals
 };
 
 struct CollectiveRow {
@@ -33,12 +36,13 @@ struct CollectiveRow {
   double time_s = 0;
   double algbw_gb_per_s = 0;  // GB = 1e9 bytes
   double busbw_gb_per_s = 0;
-  std::string algorithm;  // "ring", or "p2p" for send_recv and all_to_all
+  std::string algorithm;  // "ring", "tree", ...; send_recv and all_to_all are "direct"
   std::string protocol;   // "LL", "LL128", "Simple"
   int channels = 0;
 };
 
-// Every size runs on a fresh network, so that rows do not depend on each other. Throws SimulationError when a transfer never ends, UserError when members are not connected.
+// Every size runs on a fresh network, so that rows do not depend on each other. Throws SimulationError when a transfer never ends, UserError when
+// members are not connected or the algorithm cannot do it on them.
 [[nodiscard]] std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, const Router& router,
                                                         const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind);
 

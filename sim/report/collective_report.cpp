@@ -21,6 +21,21 @@ std::int64_t count_of(CollectiveKind kind, std::int64_t size, std::int64_t ranks
   return size / kElementBytes / (is_split ? ranks : 1);
 }
 
+// "# ring, LL: 8 B to 4096 B": which algorithm and protocol ran, as a comment, for the table has no column for it.
+std::string algorithms_by_size(const CollectiveReport& r) {
+  std::string out;
+  for (std::size_t first = 0, i = 1; i <= r.rows.size(); ++i) {
+    const CollectiveRow& a = r.rows[first];
+    if (i < r.rows.size() && r.rows[i].algorithm == a.algorithm && r.rows[i].protocol == a.protocol) continue;
+    out += fmt::format("# {}, {}, {} channel{}: {} B", a.algorithm, a.protocol, a.channels, a.channels == 1 ? "" : "s",
+                       a.size_bytes);
+    if (i - first > 1) out += fmt::format(" to {} B", r.rows[i - 1].size_bytes);
+    out += "\n";
+    first = i;
+  }
+  return out;
+}
+
 // Times in microseconds with about four digits, as nccl-tests prints them.
 std::string micros(double us) {
   if (us >= 10000) return fmt::format("{:.0f}", us);
@@ -48,6 +63,7 @@ std::string to_nccl_table(const CollectiveReport& r) {
                        "float", reduces(r.kind) ? "sum" : "none", is_rooted(r.kind) ? 0 : -1, half, half);
     sum += row.busbw_gb_per_s;
   }
+  out += algorithms_by_size(r);
   out += "# Out of bounds values : 0 OK\n";
   out += fmt::format("# Avg bus bandwidth    : {:.6g} \n#\n", r.rows.empty() ? 0.0 : sum / static_cast<double>(r.rows.size()));
   return out;

@@ -46,8 +46,8 @@ void write_rank(const RankState& rank, const RoleLog& log, Instant now, StateWri
 }
 
 void write_activity(const ActivityState& a, StateWriter& out) {
-  out.put(std::int64_t{a.arrived} << 32 | static_cast<std::int64_t>(a.stream) << 2 | (a.is_moving ? 2 : 0) |
-          (a.receiver_waits ? 1 : 0));
+  out.put(std::int64_t{a.arrived} << 32 | std::int64_t{a.stage} << 8 | static_cast<std::int64_t>(a.stream) << 2 |
+          (a.is_moving ? 2 : 0) | (a.receiver_waits ? 1 : 0));
   out.put(a.messages_arrived - a.messages_received);
   if (a.arrived == 0) return;
   out.put(static_cast<std::int64_t>(a.collective));

@@ -19,6 +19,8 @@ struct ActivityState {
   std::int64_t bytes = 0;
   std::uint32_t arrived = 0;
   Stream stream = Stream::kCompute;  // of the first to arrive
+  std::uint8_t stage = 0;            // of its algorithm, under way; of stage_count
+  std::uint8_t stage_count = 1;
   // Channel: messages are matched in order.
   bool receiver_waits = false;
   std::int64_t messages_arrived = 0;

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
+#include "sim/runtime/activity_transfer.h"
 #include "sim/runtime/repetition.h"
 #include "sim/runtime/stall_report.h"
 
@@ -289,19 +290,19 @@ class Runtime {
     }
     LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "rank {}: port {} was not said to run {}",
                    rank_class(r).representative.value(), op.target, to_text(op.collective));
-    const LoweredCollective c = lower_ring(comm.shape, in_.tunings[comm.tuning], op.collective, op.amount,
-                                           is_chain(op.collective) ? comm.open_rate : comm.closed_rate);
     for (const std::uint32_t m : group.members) add_in_flight(m, s, +1, true);
-    start_transfer(port.activity, c.is_open ? RouteForm::kOpen : RouteForm::kClosed,
-                   {.weight = comm.shape.weight,
-                    .bytes = c.bytes,
-                    .latency = c.latency,
-                    .rate_cap = c.rate_cap,
-                    .members = checked_mul(c.members, group.size)});
+    start_stage(port.activity);
   }
 
-  void end_collective(std::uint32_t activity) {
+  void start_stage(std::uint32_t activity) {
+    const ActivityClass& group = in_.job.activities()[activity];
+    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, lowered_));
+  }
+
+  void end_stage(std::uint32_t activity) {
     ActivityState& state = state_.activities[activity];
+    if (++state.stage < state.stage_count) return start_stage(activity);
+    state.stage = 0;
     state.arrived = 0;
     const Stream s = state.stream;
     for (const std::uint32_t m : in_.job.activities()[activity].members) {
@@ -316,11 +317,7 @@ class Runtime {
     state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
-    start_transfer(activity, RouteForm::kClosed,
-                   {.weight = in_.message_weight,
-                    .bytes = op.amount,
-                    .latency = send_latency(in_.tunings[0], group.channel->hop, group.channel->path_latency),
-                    .members = group.size});
+    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0]));
   }
 
   void start_receive(std::uint32_t r, Stream s, const RoleOp& op) {
@@ -348,10 +345,7 @@ class Runtime {
   }
 
   // The activity is the token: it has one transfer at a time.
-  void start_transfer(std::uint32_t activity, RouteForm form, TransferSpec spec) {
-    const ReducedShares& shares = in_.job.activities()[activity].routes[static_cast<std::size_t>(form)];
-    spec.shares = shares.all;
-    spec.alone = shares.alone;
+  void start_transfer(std::uint32_t activity, TransferSpec spec) {
     spec.token = activity;
     state_.activities[activity].is_moving = true;
     in_.network.start(state_.now, spec);
@@ -364,7 +358,7 @@ class Runtime {
     state_.activities[activity].is_moving = false;
     state_.totals.events += group.size;
     if (group.communicator != nullptr) {
-      end_collective(activity);
+      end_stage(activity);
     } else {
       end_message(activity);
     }
@@ -388,6 +382,7 @@ class Runtime {
   std::uint64_t tie_draws_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
+  LoweredCollective lowered_;
   std::int64_t lap_ = 0;
   bool is_new_lap_ = false;
 };

@@ -113,7 +113,7 @@ class Refinement {
       for (const RouteLabel& l : job.routes[t].labels) {
         const std::uint64_t coefficient =
             fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
-        labels_[t].push_back(mix64((coefficient << 1) + static_cast<std::uint64_t>(l.form)));
+        labels_[t].push_back(mix64(coefficient * kMostRouteForms + static_cast<std::uint64_t>(l.form)));
       }
     }
   }
@@ -140,7 +140,7 @@ class Refinement {
     ranks_.split();
     for (std::size_t i = 0; i < job_.communicators.size(); ++i) {
       const PlacedCommunicator& c = job_.communicators[i];
-      activities_.signature[i] = Signature::of(hash_words({c.size, c.kinds}), 2);
+      activities_.signature[i] = Signature::of(hash_words({c.size, c.kinds, static_cast<std::uint64_t>(c.algorithm)}), 2);
     }
     for (std::size_t i = 0; i < job_.channels.size(); ++i) {
       activities_.signature[job_.communicators.size() + i] =
@@ -168,7 +168,7 @@ class Refinement {
           Signature::of(hash_words({word(c.shape.nodes), word(c.shape.channels), word(c.shape.nvlink_channels),
                                     word(c.shape.uses_pcie), word(c.shape.weight)}),
                         hash_words({word(c.shape.network_latency.picos()), word(c.closed_rate.units()),
-                                    word(c.open_rate.units()), c.tuning}));
+                                    word(c.open_rate.units()), c.others}));
     }
     for (std::size_t i = 0; i < job_.channels.size(); ++i) {
       const PlacedChannel& c = job_.channels[i];

@@ -1,52 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/symmetry/placed_job.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/diagnostics.h"
 #include "base/hash.h"
 #include "sim/engine/flat_index.h"
+#include "sim/symmetry/route_writer.h"
 
 namespace lockstep {
 namespace {
-
-constexpr std::uint32_t kChainKinds =
-    (1u << static_cast<unsigned>(CollectiveKind::kBroadcast)) | (1u << static_cast<unsigned>(CollectiveKind::kReduce));
-
-class RouteWriter {
- public:
-  explicit RouteWriter(RouteTable& table) : table_(table) {}
-
-  // Coefficients are multiplied by `factor`.
-  void add(const Route& route, RouteForm form, std::int64_t factor = 1) {
-    for (const LinkShare& s : route.shares) table_.rows.push({s.link, label_of(form, checked_mul(s.coefficient, factor))});
-  }
-  // The same row again.
-  void repeat(std::size_t row) {
-    for (std::size_t i = 0; i < table_.rows[row].size(); ++i) table_.rows.push(RouteShare(table_.rows[row][i]));
-  }
-  void end() { table_.rows.end_row(); }
-
- private:
-  std::uint32_t label_of(RouteForm form, std::int64_t coefficient) {
-    const std::uint64_t key = static_cast<std::uint64_t>(coefficient) << 1 | static_cast<std::uint64_t>(form);
-    if (key == last_key_) return last_label_;
-    std::uint32_t known = labels_.find(key);
-    if (known == FlatIndex::kAbsent) {
-      known = static_cast<std::uint32_t>(table_.labels.size());
-      labels_.insert(key, known);
-      table_.labels.push_back({form, coefficient});
-    }
-    last_key_ = key;
-    last_label_ = known;
-    return known;
-  }
-
-  RouteTable& table_;
-  FlatIndex labels_;  // by coefficient and form
-  std::uint64_t last_key_ = ~std::uint64_t{0};
-  std::uint32_t last_label_ = 0;
-};
 
 class CommunicatorPlacer {
  public:
@@ -57,13 +23,16 @@ class CommunicatorPlacer {
     job_.communicators.reserve(job_.program->communicator_count());
     // Enough for most jobs; memory that is not written costs nothing, memory that has to move does.
     job_.routes[0].rows.reserve(job_.program->communicator_count(), 16 * placement_.size());
+    job_.algorithm_shapes.emplace_back();
     for (std::uint32_t c = 0; c < job_.program->communicator_count(); ++c) place(CommId(c));
+    check_wishes();
   }
 
  private:
   void place(CommId id) {
     PlacedCommunicator& comm = job_.communicators.emplace_back();
     comm.kinds = job_.program->collective_kinds(id);
+    comm.algorithm = job_.program->algorithm(id);
     if (comm.kinds != 0) {
       job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
@@ -86,8 +55,8 @@ class CommunicatorPlacer {
     }
     const PlacedCommunicator& other = job_.communicators[known];
     job_.program->members(CommId(known), other_members_);
-    const bool same_forms = ((comm.kinds & kChainKinds) != 0) == ((other.kinds & kChainKinds) != 0) &&
-                            ((comm.kinds & ~kChainKinds) != 0) == ((other.kinds & ~kChainKinds) != 0);
+    const bool same_forms =
+        comm.algorithm == other.algorithm && needs_of(comm.kinds, comm.algorithm) == needs_of(other.kinds, other.algorithm);
     if (!same_forms || other_members_ != members_) return false;
     const std::uint32_t kinds = comm.kinds;
     comm = other;
@@ -99,18 +68,45 @@ class CommunicatorPlacer {
   void add_rings(CommId id, PlacedCommunicator& comm) {
     endpoints_.clear();
     for (const Rank r : members_) endpoints_.push_back(placement_[r.index()]);
-    comm.shape = shape_ring(router_, endpoints_, id.value(), 0, &rings_);
-    comm.tuning = static_cast<std::uint32_t>(std::clamp(comm.shape.nodes, 1, 3) - 1);
-    if ((comm.kinds & ~kChainKinds) != 0) {
-      comm.closed_rate = undisturbed_rate(router_.network(), comm.shape.closed, comm.shape.weight);
-      writer_.add(comm.shape.closed, RouteForm::kClosed);
+    routes_.clear();
+    CommunicatorShape shape = shape_communicator(
+        router_,
+        {.members = endpoints_, .kinds = comm.kinds, .algorithm = comm.algorithm, .channel_key = id.value(), .rings = &rings_},
+        routes_);
+    comm.shape = std::move(shape.ring);
+    comm.closed_rate = shape.closed_rate;
+    comm.open_rate = shape.open_rate;
+    comm.others = number_of(std::move(shape.others));
+    for (const FormRoute& r : routes_) writer_.add(r.route, r.form);
+  }
+
+  std::uint32_t number_of(AlgorithmShapes&& shapes) {
+    std::vector<AlgorithmShapes>& all = job_.algorithm_shapes;
+    if (shapes == all.front()) return 0;
+    const std::uint64_t key = shapes.hash();
+    const std::uint32_t known = shapes_.find(key);
+    if (known != FlatIndex::kAbsent && all[known] == shapes) return known;
+    all.push_back(std::move(shapes));
+    const auto number = static_cast<std::uint32_t>(all.size() - 1);
+    if (known == FlatIndex::kAbsent) shapes_.insert(key, number);
+    return number;
+  }
+
+  // A forced algorithm leaves to rings what it cannot do. One that can do nothing at all is a mistake.
+  void check_wishes() const {
+    const PlacedCommunicator* idle = nullptr;
+    for (const PlacedCommunicator& c : job_.communicators) {
+      if (c.size < 2 || c.kinds == 0) continue;
+      if (c.algorithm == Algorithm::kRing || c.algorithm == Algorithm::kAuto) return;
+      for (const CollectiveKind kind : kStagedKinds) {
+        if ((c.kinds >> static_cast<unsigned>(kind) & 1u) != 0 && is_usable(job_.algorithm_shapes[c.others], c.algorithm, kind))
+          return;
+      }
+      idle = &c;
     }
-    if ((comm.kinds & kChainKinds) != 0) {
-      comm.open_rate = undisturbed_rate(router_.network(), comm.shape.open, comm.shape.weight);
-      writer_.add(comm.shape.open, RouteForm::kOpen);
-    }
-    comm.shape.closed = {};
-    comm.shape.open = {};
+    if (idle == nullptr) return;
+    throw UserError(fmt::format("no collective of this job can run by the algorithm '{}'", to_text(idle->algorithm)),
+                    fmt::format("{}; ring can do all of them, and auto chooses", terms_of(idle->algorithm)));
   }
 
   std::span<const EndpointId> placement_;
@@ -121,7 +117,9 @@ class CommunicatorPlacer {
   std::vector<Rank> members_;
   std::vector<Rank> other_members_;
   std::vector<EndpointId> endpoints_;
-  FlatIndex known_;  // communicators by the hash of their members
+  std::vector<FormRoute> routes_;
+  FlatIndex known_;   // communicators by the hash of their members
+  FlatIndex shapes_;  // algorithm_shapes by their hash
   MeshRings rings_;
 };
 

@@ -17,17 +17,14 @@
 
 #include "base/rows.h"
 #include "topology/routing/router.h"
-#include "workloads/collectives/ring.h"
+#include "workloads/collectives/communicator.h"
 #include "workloads/program.h"
 
 namespace lockstep {
 
 using ActivityId = Id<struct ActivityTag>;
 
-// What an activity puts on a link. A ring has two forms: closed, and without the edge back (chains).
-enum class RouteForm : std::uint32_t { kClosed, kOpen };
-inline constexpr std::size_t kRouteFormCount = 2;
-
+// What an activity puts on a link: a route for every stage that its collectives may have.
 struct RouteLabel {
   RouteForm form = RouteForm::kClosed;
   std::int64_t coefficient = 0;
@@ -50,8 +47,9 @@ struct PlacedCommunicator {
   Rate closed_rate;  // undisturbed rate of a member on the closed ring, and on the open chain
   Rate open_rate;
   std::uint32_t size = 0;
-  std::uint32_t tuning = 0;  // for groups on one node, two nodes, more
-  std::uint32_t kinds = 0;   // Program::collective_kinds()
+  std::uint32_t kinds = 0;                 // Program::collective_kinds()
+  std::uint32_t others = 0;                // into PlacedJob::algorithm_shapes
+  Algorithm algorithm = Algorithm::kRing;  // Program::algorithm()
 };
 
 // Messages from one rank to another on one stream.
@@ -70,6 +68,7 @@ struct PlacedJob {
   std::vector<std::int64_t> slowdowns;  // by rank, per mille of kernel time; empty: none
   Rows<ActivityId> ports;               // by rank
   std::vector<PlacedCommunicator> communicators;
+  std::vector<AlgorithmShapes> algorithm_shapes;  // different ones; the first is that of rings alone
   std::vector<PlacedChannel> channels;
   std::array<RouteTable, 2> routes;  // of communicators, of channels
 
@@ -110,7 +109,8 @@ struct PlacedJob {
   return receive == Stream::kPpRecvPrev ? Stream::kPpSendNext : Stream::kPpSendPrev;
 }
 
-// `program` and the network of `router` must outlive the result. placement: rank -> endpoint, one per rank. slowdowns: by rank, or empty. Throws UserError when two ranks that talk are not connected.
+// `program` and the network of `router` must outlive the result. placement: rank -> endpoint, one per rank. slowdowns: by rank, or empty. Throws UserError when two ranks that talk are not connected,
+// and when an algorithm is asked for that no collective can run by.
 [[nodiscard]] PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
                                   std::vector<std::int64_t> slowdowns = {});
 

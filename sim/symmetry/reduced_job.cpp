@@ -52,6 +52,7 @@ void ReducedJob::add_activities(const PlacedJob& job, const Partition& p) {
       a.receiver = p.ranks.class_of[a.channel->to.index()];
     } else {
       a.communicator = &job.communicators[representative.index()];
+      a.algorithms = &job.algorithm_shapes[a.communicator->others];
     }
   }
 }
@@ -78,7 +79,10 @@ void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
   for (std::size_t c = 0; c < activities_.size(); ++c) {
     job.for_each_share_of(ActivityId(p.activities.representative[c]), [&](LinkId link, const RouteLabel& label) {
       const LinkId link_class(p.links.class_of[link.index()]);
-      activities_[c].routes[static_cast<std::size_t>(label.form)].alone.push_back({link_class, label.coefficient});
+      std::vector<ReducedShares>& routes = activities_[c].routes;
+      const auto form = static_cast<std::size_t>(label.form);
+      if (form >= routes.size()) routes.resize(form + 1);
+      routes[form].alone.push_back({link_class, label.coefficient});
     });
     for (ReducedShares& shares : activities_[c].routes) {
       shares.all = shares.alone;

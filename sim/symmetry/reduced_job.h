@@ -35,10 +35,11 @@ struct ReducedShares {
 
 struct ActivityClass {
   std::int64_t size = 1;
-  std::array<ReducedShares, kRouteFormCount> routes;
+  std::vector<ReducedShares> routes;  // by RouteForm, up to the last that is used
   // Rank classes that take part; one that does so through two ports stands twice.
   std::vector<std::uint32_t> members;
-  const PlacedCommunicator* communicator = nullptr;  // of the representative; or
+  const PlacedCommunicator* communicator = nullptr;  // of the representative, with its shapes; or
+  const AlgorithmShapes* algorithms = nullptr;
   const PlacedChannel* channel = nullptr;
   std::uint32_t sender = 0;  // of a channel: rank classes
   std::uint32_t receiver = 0;

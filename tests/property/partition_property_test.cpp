@@ -45,7 +45,7 @@ struct PlainRefinement {
     for (const PlacedCommunicator& c : job.communicators) {
       of_activity.push_back({0, c.size, c.kinds, c.shape.nodes, c.shape.channels, c.shape.nvlink_channels, c.shape.uses_pcie,
                              c.shape.weight, c.shape.network_latency.picos(), c.closed_rate.units(), c.open_rate.units(),
-                             c.tuning});
+                             c.others, static_cast<std::int64_t>(c.algorithm)});
     }
     for (const PlacedChannel& c : job.channels) {
       of_activity.push_back(

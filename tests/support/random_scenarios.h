@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "sim/experiment/job_run.h"
+#include "sim/symmetry/placed_job.h"
 #include "tests/support/shipped.h"
 #include "tests/support/workload_fixtures.h"
+#include "workloads/parallel/placement.h"
+#include "workloads/schedule/training_program.h"
 
 namespace lockstep::test {
 
@@ -195,15 +198,33 @@ inline ClusterSpec draw_cluster(std::int64_t ranks) {
   return c;
 }
 
+// An algorithm that none of the job's collectives can run by is refused.
+inline bool can_run(const RandomScenario& s) {
+  const PreparedCluster prepared(s.cluster, s.seed);
+  const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
+  try {
+    static_cast<void>(place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router));
+  } catch (const UserError&) {
+    return false;
+  }
+  return true;
+}
+
 inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
   RandomScenario out;
   std::int64_t ranks = 0;
   JobSpec job = draw_job(max_ranks, ranks);
   job.placement.endpoints = draw_placement(ranks);
   out.cluster = draw_cluster(ranks);
-  out.plan = plan_of(job, ranks);
   out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
   out.seed = static_cast<std::uint64_t>(draw(0, 1'000));
+  job.algorithm = draw_one({Algorithm::kRing, Algorithm::kRing, Algorithm::kTree, Algorithm::kHierarchical,
+                            Algorithm::kHalvingDoubling, Algorithm::kAuto});
+  out.plan = plan_of(job, ranks);
+  if (!can_run(out)) {
+    job.algorithm = Algorithm::kRing;
+    out.plan = plan_of(job, ranks);
+  }
   return out;
 }
 

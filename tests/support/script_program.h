@@ -57,7 +57,10 @@ class ScriptProgram final : public Program {
   }
   void members(CommId comm, std::vector<Rank>& out) const override { out = comms_[comm.index()]; }
   [[nodiscard]] std::uint32_t communicator_count() const override { return static_cast<std::uint32_t>(comms_.size()); }
-  [[nodiscard]] std::uint32_t collective_kinds(CommId) const override { return ~0u; }
+  [[nodiscard]] std::uint32_t collective_kinds(CommId) const override { return kinds_; }
+  void limit_kinds(CollectiveKind only) { kinds_ = 1u << static_cast<unsigned>(only); }
+  [[nodiscard]] Algorithm algorithm(CommId) const override { return algorithm_; }
+  void run_by(Algorithm algorithm) { algorithm_ = algorithm; }
   // Every rank has a script of its own.
   [[nodiscard]] std::uint32_t role(Rank rank) const override { return rank.value(); }
   void ports(Rank rank, std::vector<Port>& out) const override {
@@ -78,6 +81,8 @@ class ScriptProgram final : public Program {
   std::vector<std::vector<std::pair<Stream, Op>>> script_;
   std::vector<std::vector<Rank>> comms_;
   KernelTable table_;
+  Algorithm algorithm_ = Algorithm::kRing;
+  std::uint32_t kinds_ = ~0u;
 };
 
 }  // namespace lockstep::test

@@ -115,7 +115,7 @@ TEST(Ring, CarriesTheBytesOfItsCollective) {
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, kGiB, line).bytes, 2 * kGiB / 8 * 7);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllGather, kGiB, line).bytes, kGiB / 8 * 7);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kReduceScatter, kGiB, line).members, 8);
-  const LoweredCollective chain = lower_ring(shape, tuning, CollectiveKind::kBroadcast, kGiB, line);
+  const LoweredRing chain = lower_ring(shape, tuning, CollectiveKind::kBroadcast, kGiB, line);
   EXPECT_EQ(chain.bytes, kGiB);
   EXPECT_EQ(chain.members, 7);
   // A size that does not divide rounds up: 2 x 7/8 x 3 bytes = 5.25.
@@ -148,7 +148,7 @@ TEST(Ring, LatencyFollowsTheTable) {
   const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 2);
   const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   const Protocol simple = Protocol::kSimple;
-  const LoweredCollective c = lower_ring(shape, tuning, CollectiveKind::kAllReduce, 0, line, &simple);
+  const LoweredRing c = lower_ring(shape, tuning, CollectiveKind::kAllReduce, 0, line, &simple);
   EXPECT_EQ(c.latency, Duration::nanos(8400 + 28 * 3400 + 2 * (14000 + 1000)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "base/diagnostics.h"
 #include "sim/network/flow_network.h"
 #include "sim/network/ideal_network.h"
 #include "tests/support/script_program.h"
@@ -84,6 +85,58 @@ TEST(Runtime, ABlockingCollectiveIsExposed) {
   EXPECT_NEAR(r.step_time.seconds(), 100.0 * kMiB / kPort, 1e-11);
   EXPECT_NEAR(of(r, TimeClass::kTp), 100.0 * kMiB / kPort, 1e-11);
   EXPECT_EQ(r.totals.collectives, 1);
+}
+
+// Halving and doubling on 8 GPUs: S/2 + S/4 + S/8 out and back, six stages. Two of them at a time share every port in every stage, so each takes
+// twice as long; ranks see one collective from the first stage to the last.
+TEST(Runtime, StagesRunOneAfterAnotherAndShareLinks) {
+  const Box box(8);
+  const auto run = [&box](int collectives) {
+    ScriptProgram p(8);
+    p.run_by(Algorithm::kHalvingDoubling);
+    const CommId tp = p.comm_of_all();
+    const CommId dp = p.comm_of_all();
+    for (std::uint32_t r = 0; r < 8; ++r) {
+      p.collective(r, Stream::kTp, CollectiveKind::kAllReduce, tp, 80 * kMiB);
+      if (collectives > 1) p.collective(r, Stream::kDpReduce, CollectiveKind::kAllReduce, dp, 80 * kMiB);
+      p.wait(r, Stream::kCompute, Stream::kTp, 1);
+    }
+    return box.flow(p, 0, 7);
+  };
+  const double alone = 1.75 * 80 * kMiB / kPort;
+  EXPECT_NEAR(run(1).step_time.seconds(), alone, 1e-11);
+  EXPECT_NEAR(of(run(1), TimeClass::kTp), alone, 1e-11);
+  EXPECT_NEAR(run(2).step_time.seconds(), 2 * alone, 1e-11);
+  EXPECT_EQ(run(1).totals.collectives, 1);
+  EXPECT_EQ(run(1).totals.events, 6 + 8 + 8);  // transfers; collectives and waits of the ranks
+}
+
+// A reduce_scatter leaves trees to all_reduce and runs as a ring, 7/8 S; asked for alone, nothing is left for a tree, and that is a mistake.
+TEST(Runtime, AForcedAlgorithmLeavesTheRestToRings) {
+  const Box box(8);
+  const auto program = [](bool with_all_reduce) {
+    ScriptProgram p(8);
+    p.run_by(Algorithm::kTree);
+    if (!with_all_reduce) p.limit_kinds(CollectiveKind::kReduceScatter);
+    const CommId all = p.comm_of_all();
+    for (std::uint32_t r = 0; r < 8; ++r) {
+      p.collective(r, Stream::kTp, CollectiveKind::kReduceScatter, all, 80 * kMiB);
+      if (with_all_reduce) p.collective(r, Stream::kTp, CollectiveKind::kAllReduce, all, 80 * kMiB);
+    }
+    return p;
+  };
+  // The chain of a tree takes 2 S.
+  EXPECT_NEAR(box.flow(program(true)).step_time.seconds(), (0.875 + 2) * 80 * kMiB / kPort, 1e-11);
+  try {
+    static_cast<void>(box.flow(program(false)));
+    FAIL() << "no error";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find(
+                  "no collective of this job can run by the algorithm 'tree' (tree does all_reduce, broadcast and "
+                  "reduce; ring can do all of them"),
+              std::string::npos)
+        << e.what();
+  }
 }
 
 // A TP and a DP collective of the same ranks share the port: together (S1 + S2) / B, not the sum of two times at full rate and not their maximum;

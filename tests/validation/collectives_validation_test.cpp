@@ -6,11 +6,13 @@
 #include <fstream>
 #include <map>
 
+#include "base/diagnostics.h"
 #include "sim/experiment/cluster_run.h"
 #include "sim/experiment/collective.h"
 #include "sim/experiment/validation_suites.h"
 #include "tests/support/shipped.h"
 #include "tests/support/topology_fixtures.h"
+#include "workloads/collectives/communicator.h"
 
 namespace lockstep {
 namespace {
@@ -61,7 +63,15 @@ TEST(CollectivesValidation, NoRowIsLost) {
 // What no algorithm can beat. With n members, S bytes (the larger per-rank buffer), a port rate P per GPU and N rate per node:
 // all_reduce moves 2(n-1)/n S through every GPU; all_gather and reduce_scatter (n-1)/n S; broadcast and reduce S. A node of an all_reduce must
 // take in at least S (the sum of the others); of an all_gather the shares it has not, (N-1)/N S.
+double least_seconds(CollectiveKind kind, double n, double nodes, double s, double port, double node_rate) {
+  const bool is_split = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+  const double through_port = kind == CollectiveKind::kAllReduce ? 2 * (n - 1) / n * s : is_split ? (n - 1) / n * s : s;
+  const double into_node = nodes < 2 ? 0 : is_split ? (nodes - 1) / nodes * s : s;
+  return std::max(through_port / port, into_node / node_rate);
+}
+
 TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
+  std::map<std::string, int> rows;
   for (const ConfigEntry& entry : test::shipped().entries("cluster")) {
     const ClusterSpec spec = test::cluster(entry.name);
     if (!spec.server || !spec.server->gpu.nvlink) continue;
@@ -75,23 +85,46 @@ TEST(CollectivesValidation, NoCollectiveBeatsItsBandwidthBound) {
     const int per_node = prepared.network.endpoints_per_node();
     for (const int gpus : {2, per_node, 2 * per_node, 4 * per_node}) {
       if (gpus > static_cast<int>(prepared.network.endpoint_count())) continue;
-      for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                                        CollectiveKind::kBroadcast, CollectiveKind::kReduce}) {
-        CollectiveRequest request{.kind = kind, .sizes = {8, std::int64_t{1} << 20, std::int64_t{1} << 30}};
-        for (int g = 0; g < gpus; ++g) request.members.push_back(EndpointId(static_cast<std::uint32_t>(g)));
-        for (const CollectiveRow& row : run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow)) {
-          const double n = gpus;
-          const double nodes = std::max(1.0, n / per_node);
-          const auto s = static_cast<double>(row.size_bytes);
-          const bool is_split = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
-          const double through_port = kind == CollectiveKind::kAllReduce ? 2 * (n - 1) / n * s : is_split ? (n - 1) / n * s : s;
-          const double into_node = nodes < 2 ? 0 : is_split ? (nodes - 1) / nodes * s : s;
-          EXPECT_GE(row.time_s, through_port / port) << entry.name << " " << to_text(kind) << " " << gpus;
-          EXPECT_GE(row.time_s, into_node / node_rate) << entry.name << " " << to_text(kind) << " " << gpus;
+      for (const CollectiveKind kind : kStagedKinds) {
+        for (const Algorithm algorithm :
+             {Algorithm::kRing, Algorithm::kTree, Algorithm::kHierarchical, Algorithm::kHalvingDoubling}) {
+          CollectiveRequest request{
+              .kind = kind, .sizes = {8, std::int64_t{1} << 20, std::int64_t{1} << 30}, .algorithm = algorithm};
+          for (int g = 0; g < gpus; ++g) request.members.push_back(EndpointId(static_cast<std::uint32_t>(g)));
+          std::vector<CollectiveRow> result;
+          try {
+            result = run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow);
+          } catch (const UserError&) {
+            continue;  // not for this kind or these members
+          }
+          for (const CollectiveRow& row : result) {
+            ++rows[row.algorithm];
+            EXPECT_GE(row.time_s, least_seconds(kind, gpus, std::max(1.0, static_cast<double>(gpus) / per_node),
+                                                static_cast<double>(row.size_bytes), port, node_rate))
+                << entry.name << " " << to_text(kind) << " by " << row.algorithm << " on " << gpus;
+          }
         }
       }
     }
   }
+  for (const char* name : {"ring", "tree", "hierarchical", "halving_doubling"}) EXPECT_GT(rows[name], 20) << name;
+}
+
+// Two nodes of 8 H100 with one 400G NIC each: algbw 49.4, busbw 92.6 GB/s (NCCL issue 1357), which is above the 50 GB/s of the NIC because each
+// node is the root of one of the trees.
+TEST(CollectivesValidation, TwoNodeTreeIsMetWithinFivePercent) {
+  const PreparedCluster prepared(test::cluster("dgx-h100", {"nodes=2", "nics_per_node=1"}), 0);
+  CollectiveRequest request{
+      .kind = CollectiveKind::kAllReduce, .sizes = {std::int64_t{8} << 30}, .algorithm = Algorithm::kTree};
+  for (std::uint32_t g = 0; g < 16; ++g) request.members.push_back(EndpointId(g));
+  const CollectiveRow row = run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow).front();
+  EXPECT_NEAR(row.algbw_gb_per_s, 49.37, 0.05 * 49.37);
+  EXPECT_NEAR(row.busbw_gb_per_s, 92.57, 0.05 * 92.57);
+  // auto finds it; a ring stays below the NIC.
+  request.algorithm = Algorithm::kAuto;
+  EXPECT_EQ(run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow).front().algorithm, "tree");
+  request.algorithm = Algorithm::kRing;
+  EXPECT_LT(run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow).front().busbw_gb_per_s, 50);
 }
 
 }  // namespace

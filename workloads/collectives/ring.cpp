@@ -2,121 +2,14 @@
 #include "workloads/collectives/ring.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "workloads/collectives/node_groups.h"
 
 namespace lockstep {
 namespace {
-
-// The members of one node in ring order, and the NICs that belong to them.
-struct NodeGroup {
-  std::size_t first_rank = 0;  // position in the communicator of the member that comes first
-  std::vector<EndpointId> members;
-  std::vector<int> nics;           // indices within the node; empty for bare hosts
-  std::vector<std::size_t> entry;  // entry[i]: position in members of the GPU next to nics[i]
-  // Positions in members, ring by ring over their direct links; empty: one ring in the order of members.
-  std::vector<MeshRing> rings;
-  std::vector<std::size_t> ring_of;  // with rings, ring_of[i]: the one of nics[i], whose entry is a position in it
-
-  [[nodiscard]] std::size_t ring_count() const { return std::max<std::size_t>(rings.size(), 1); }
-  [[nodiscard]] EndpointId at(std::size_t ring, std::size_t position) const {
-    const std::size_t i = position % members.size();
-    return members[rings.empty() ? i : static_cast<std::size_t>(rings[ring][i])];
-  }
-};
-
-void add_nics(const Network& net, NodeGroup& group) {
-  const int nics = net.nics_per_node();
-  const int gpus = net.endpoints_per_node();
-  for (std::size_t i = 0; i < group.members.size(); ++i) {
-    const EndpointId e = group.members[i];
-    const auto local = static_cast<int>(e.index() % static_cast<std::size_t>(gpus));
-    const int first = net.nearest_nic(e);
-    // More NICs than GPUs: every GPU owns an equal run of them.
-    const int last = nics > gpus ? (local + 1) * nics / gpus - 1 : first;
-    for (int nic = first; nic <= last; ++nic) {
-      if (std::find(group.nics.begin(), group.nics.end(), nic) != group.nics.end()) continue;
-      group.nics.push_back(nic);
-      group.entry.push_back(i);
-    }
-  }
-}
-
-// For each NIC the least used ring; of these, and of the places to enter it, the one with the shortest ways to and from the NIC; of
-// equal ones the first from the ring of the NIC's own number and the GPU next to the NIC on.
-void choose_entries(const Network& net, NodeGroup& group) {
-  const std::size_t n = group.members.size();
-  std::vector<int> uses(group.ring_count(), 0);
-  group.ring_of.assign(group.nics.size(), 0);
-  for (std::size_t k = 0; k < group.nics.size(); ++k) {
-    const std::size_t beside = group.entry[k];
-    const int least_uses = *std::min_element(uses.begin(), uses.end());
-    std::optional<std::size_t> least;
-    for (std::size_t i = 0; i < uses.size(); ++i) {
-      const std::size_t ring = (k + i) % uses.size();
-      if (uses[ring] != least_uses) continue;
-      for (std::size_t j = 0; j < n; ++j) {
-        const std::size_t entry = (beside + j) % n;
-        const std::size_t way = net.links_to_nic(group.at(ring, entry), group.nics[k]) +
-                                net.links_to_nic(group.at(ring, entry + n - 1), group.nics[k]);
-        if (least && way >= *least) continue;
-        least = way;
-        group.ring_of[k] = ring;
-        group.entry[k] = entry;
-      }
-    }
-    ++uses[group.ring_of[k]];
-  }
-}
-
-// Where a server has paths of different lengths: rings over direct links, and between nodes entries that suit the NICs.
-void find_rings(const Network& net, std::vector<NodeGroup>& groups, MeshRings& known) {
-  for (NodeGroup& g : groups) {
-    if (g.members.size() > 1) g.rings = known.of(net, g.members);
-    if (groups.size() > 1) choose_entries(net, g);
-  }
-}
-
-// Nodes in the order of their first ranks, the GPUs of a node in its own.
-std::vector<NodeGroup> group_by_node(const Network& net, std::span<const EndpointId> members, MeshRings& known) {
-  struct Member {
-    EndpointId gpu;
-    std::size_t rank = 0;
-  };
-  std::vector<Member> sorted;
-  sorted.reserve(members.size());
-  for (const EndpointId e : members) sorted.push_back({e, sorted.size()});
-  const auto by_gpu = [](const Member& a, const Member& b) { return a.gpu < b.gpu; };
-  const bool is_in_order = std::is_sorted(sorted.begin(), sorted.end(), by_gpu);
-  if (!is_in_order) std::sort(sorted.begin(), sorted.end(), by_gpu);
-  std::vector<NodeGroup> groups;
-  for (const Member& m : sorted) {
-    LOCKSTEP_CHECK(groups.empty() || groups.back().members.back() != m.gpu, "a communicator names GPU {} twice", m.gpu.value());
-    if (groups.empty() || net.node_of(groups.back().members.front()) != net.node_of(m.gpu)) {
-      groups.push_back({.first_rank = m.rank});
-    }
-    groups.back().members.push_back(m.gpu);
-    groups.back().first_rank = std::min(groups.back().first_rank, m.rank);
-  }
-  if (!is_in_order) {
-    std::sort(groups.begin(), groups.end(), [](const NodeGroup& a, const NodeGroup& b) { return a.first_rank < b.first_rank; });
-  }
-  if (net.nics_per_node() > 0) {
-    for (NodeGroup& g : groups) add_nics(net, g);
-  }
-  if (std::holds_alternative<WiredServer>(net.server())) find_rings(net, groups, known);
-  return groups;
-}
-
-int channel_count(const std::vector<NodeGroup>& groups) {
-  if (groups.size() < 2) return static_cast<int>(groups.front().ring_count());
-  std::size_t channels = 1;
-  for (const NodeGroup& g : groups) channels = std::max(channels, g.nics.size());
-  return static_cast<int>(channels);
-}
 
 // Of the nodes whose members are joined by rings of direct links; 0 when there is none.
 int fewest_rings(const std::vector<NodeGroup>& groups) {
@@ -150,14 +43,8 @@ class ChannelWalk {
   }
 
  private:
-  // The i-th member that the channel comes to.
-  [[nodiscard]] EndpointId at(const NodeGroup& g, std::size_t i) const {
-    // Alone in its node a group needs no NIC, and its rings take the channels in turns.
-    if (g.nics.empty() || is_alone_) return g.at(channel_ % g.ring_count(), i);
-    const std::size_t k = channel_ % g.nics.size();
-    return g.at(g.rings.empty() ? 0 : g.ring_of[k], g.entry[k] + i);
-  }
-  int nic(const NodeGroup& g) const { return g.nics.empty() ? Hop::kNearestNic : g.nics[channel_ % g.nics.size()]; }
+  [[nodiscard]] EndpointId at(const NodeGroup& g, std::size_t i) const { return g.on_channel(channel_, i, is_alone_); }
+  int nic(const NodeGroup& g) const { return g.nic_of(channel_); }
   void add(const Hop& hop, Route& out) const {
     router_.add(hop, hash_words({key_, channel_, hop.from.value(), hop.to.value()}), out);
   }
@@ -271,21 +158,15 @@ std::int64_t edge_bytes(const RingSteps& s, std::int64_t bytes, std::int64_t cha
   return narrow_int64(ceil_div(static_cast<Int128>(bytes) * s.numerator, static_cast<Int128>(s.denominator) * channels));
 }
 
-Rate lower_of(Rate a, Rate b) {
-  if (a.units() == 0) return b;
-  if (b.units() == 0) return a;
-  return std::min(a, b);
-}
-
 }  // namespace
 
-LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind, std::int64_t bytes,
-                             Rate line_rate, const Protocol* forced) {
+LoweredRing lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind, std::int64_t bytes,
+                       Rate line_rate, const Protocol* forced) {
   LOCKSTEP_CHECK(shape.ranks > 1, "a collective needs at least two ranks, not {}", shape.ranks);
   LOCKSTEP_CHECK(bytes >= 0, "a collective of {} bytes", bytes);
   const std::int64_t n = shape.ranks;
   const RingSteps s = steps_of(kind, n);
-  LoweredCollective out;
+  LoweredRing out;
   out.is_open = !s.is_closed;
   out.bytes = edge_bytes(s, bytes, shape.channels);
   out.members = (s.is_closed ? n : n - 1) * shape.channels;

@@ -12,7 +12,7 @@
 // Time = base + steps x hop + bytes / rate (tuning.h; steps 2(n-1), n-1, n-1). Of the k primitive operations of a pass
 // (2n-1, n, n) the last one receives without sending; the share `ring_drain` of it that is not hidden leaves the NVLink port idle:
 // a ring with NVLink hops is capped at (1 - ring_drain/k) of the port's rate. Source: the loop structure of NCCL's ring kernels; the share is
-// measured (docs/model.md). Not modelled: tree, NVLS, chunk fill time below a megabyte.
+// measured (docs/model.md). Not modelled: NVLS, chunk fill time below a megabyte.
 #pragma once
 
 #include <span>
@@ -55,8 +55,8 @@ struct RingShape {
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
 }
 
-// One collective, ready for a network model.
-struct LoweredCollective {
+// One ring collective, ready for a network model.
+struct LoweredRing {
   bool is_open = false;            // runs on the open chain of the RingShape, not on its closed ring
   std::int64_t bytes = 0;          // per edge and channel
   std::int64_t members = 0;        // edges x channels
@@ -67,8 +67,8 @@ struct LoweredCollective {
 
 // The protocol is the one with the least undisturbed time unless forced. `line_rate` is the undisturbed rate of one member.
 // PRE: bytes >= 0; kind is not all_to_all or send_recv.
-[[nodiscard]] LoweredCollective lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind,
-                                           std::int64_t bytes, Rate line_rate, const Protocol* forced = nullptr);
+[[nodiscard]] LoweredRing lower_ring(const RingShape& shape, const CollectiveTuning& tuning, CollectiveKind kind,
+                                     std::int64_t bytes, Rate line_rate, const Protocol* forced = nullptr);
 
 // Rate of one member alone on the network: the least capacity / coefficient over the route, times the weight.
 [[nodiscard]] Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t weight);

@@ -4,6 +4,7 @@
 // latency for bandwidth. Nothing here depends on a message, a table or a site.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,10 +32,19 @@ struct ProtocolCost {
 };
 
 struct CollectiveTuning {
-  std::array<ProtocolCost, kProtocolCount> ring;
+  std::array<ProtocolCost, kProtocolCount> ring;  // also of exchanges
+  std::array<ProtocolCost, kProtocolCount> tree;
   Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
   double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
+  double tree_nvlink_share = 1;  // of the port's rate that a tree whose GPUs receive, reduce and send at once can use
 };
+
+// Of two bounds of which 0 is none.
+[[nodiscard]] constexpr Rate lower_of(Rate a, Rate b) {
+  if (a.units() == 0) return b;
+  if (b.units() == 0) return a;
+  return std::min(a, b);
+}
 
 // `nodes` decides the LL limit (one node, two, more).
 [[nodiscard]] CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_drain, int nodes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "workloads/collectives/algorithm.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
 #include "workloads/parallel/placement_spec.h"
@@ -57,6 +58,8 @@ struct JobSpec {
   std::optional<Bytes> bucket_size;        // DDP: a bucket closes when it holds this much; absent: see bucket_limits()
   std::optional<Bytes> first_bucket_size;  // DDP: so that the first reduction starts early
   bool overlap_grad_reduce = true;         // DDP: buckets leave during the last backward, not after it
+
+  Algorithm algorithm = Algorithm::kRing;  // of its collectives, where it can do them; kAuto: of each the fastest when alone
 
   Recompute recompute = Recompute::kNone;
   AttentionKernel attention = AttentionKernel::kFlash;

@@ -97,6 +97,17 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
       .doc("ddp: buckets leave during the last backward, not after it");
 }
 
+void add_collectives(FieldTable<JobSpec>& t) {
+  t.choice("algorithm", &JobSpec::algorithm,
+           {{"ring", Algorithm::kRing, "along all ranks, node by node"},
+            {"tree", Algorithm::kTree, "all_reduce: two binary trees between nodes, chains inside"},
+            {"hierarchical", Algorithm::kHierarchical,
+             "inside the nodes, then across them, where all nodes have equally many members"},
+            {"halving_doubling", Algorithm::kHalvingDoubling, "exchanges with ranks 1, 2, 4, ... away"},
+            {"auto", Algorithm::kAuto, "of each collective the one that would be fastest alone"}})
+      .doc("of its collectives; what it cannot do runs as a ring");
+}
+
 void add_numerics(FieldTable<JobSpec>& t) {
   t.choice("recompute", &JobSpec::recompute,
            {{"none", Recompute::kNone, "all activations are kept"},
@@ -126,6 +137,7 @@ const FieldTable<JobSpec>& job_fields() {
     add_batch(t);
     add_parallelism(t);
     add_data_parallelism(t);
+    add_collectives(t);
     add_numerics(t);
     return t;
   }();

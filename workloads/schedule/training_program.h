@@ -53,6 +53,7 @@ class TrainingProgram final : public Program {
   void members(CommId comm, std::vector<Rank>& out) const override { plan_.layout.members(comm, out); }
   [[nodiscard]] std::uint32_t communicator_count() const override { return plan_.layout.communicator_count(); }
   [[nodiscard]] std::uint32_t collective_kinds(CommId comm) const override { return family_kinds(plan_.layout.family(comm)); }
+  [[nodiscard]] Algorithm algorithm(CommId /*comm*/) const override { return plan_.job.algorithm; }
   // The pipeline stage: its ranks differ in whom they talk to, not in what they do.
   [[nodiscard]] std::uint32_t role(Rank rank) const override { return plan_.layout.coordinates(rank).pp; }
   void ports(Rank rank, std::vector<Port>& out) const override;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Independent flows between pairs of ranks, all of which start at once: all_to_all (every rank to every other) and send_recv (every rank to
+// the next, as nccl-tests' sendrecv does).
+//
+// Equal flows are simulated once: the flows and the links they use are a placed job without operations, and one flow of each class of its
+// coarsest equitable partition (sim/symmetry/partition.h) runs for all, which gives the same integers. A thousand GPUs on a regular fabric
+// under spray have a handful of classes. Without symmetry, and under ECMP, whose hashes leave no two flows alike, every flow is its own class.
+//
+// Cost: time and memory grow with the number of pairs, n or n(n-1); with classes only once, not for every size.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/experiment/collective.h"
+#include "sim/network/network_model.h"
+
+namespace lockstep {
+
+class PairFlows {
+ public:
+  PairFlows(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning);
+
+  // Of the links that flows use, or of all.
+  [[nodiscard]] std::span<const Rate> link_capacities() const { return capacities_; }
+  // The network's link that stands for one of these.
+  [[nodiscard]] LinkId link(LinkId in_use) const { return links_.empty() ? in_use : links_[in_use.index()]; }
+  // Starts all flows with so many bytes each. This must outlive the run.
+  void start(NetworkModel& network, std::int64_t bytes) const;
+
+ private:
+  struct FlowClass {
+    std::vector<LinkShare> all;    // of all flows of the class together
+    std::vector<LinkShare> alone;  // of one; empty: as `all`
+    Duration latency;
+    std::int64_t size = 1;
+  };
+  void add_classes(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning);
+  void add_everyone(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning);
+
+  std::int64_t weight_ = 1;
+  std::vector<FlowClass> classes_;
+  std::vector<Rate> capacities_;
+  std::vector<LinkId> links_;  // empty: all, by their own numbers
+};
+
+}  // namespace lockstep
