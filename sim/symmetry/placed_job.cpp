@@ -68,7 +68,7 @@ class CommunicatorPlacer {
       job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
       comm.size = static_cast<std::uint32_t>(members_.size());
-      if (members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
+      if (comm.kinds != kBarrierOnly && members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
     }
     writer_.end();
   }
@@ -99,7 +99,7 @@ class CommunicatorPlacer {
   void add_rings(CommId id, PlacedCommunicator& comm) {
     endpoints_.clear();
     for (const Rank r : members_) endpoints_.push_back(placement_[r.index()]);
-    comm.shape = shape_ring(router_, endpoints_, id.value(), 0, &rings_);
+    comm.shape = shape_ring(router_, endpoints_, job_.program->comm_in_job(id).value(), 0, &rings_);
     comm.tuning = static_cast<std::uint32_t>(std::clamp(comm.shape.nodes, 1, 3) - 1);
     if ((comm.kinds & ~kChainKinds) != 0) {
       comm.closed_rate = undisturbed_rate(router_.network(), comm.shape.closed, comm.shape.weight);
@@ -187,7 +187,8 @@ class RankPlacer {
     const EndpointId b = placement_[to.index()];
     route_.shares.clear();
     route_.latency = {};
-    const std::uint64_t key = hash_words({from.value(), to.value(), static_cast<std::uint64_t>(send_stream)});
+    const auto number = [this](Rank r) { return job_.program->rank_in_job(r).value(); };
+    const std::uint64_t key = hash_words({number(from), number(to), static_cast<std::uint64_t>(send_stream)});
     router_.add({.from = a, .to = b}, key, route_);  // one hop names no link twice
     writer_.add(route_, RouteForm::kClosed, kSharerWeight);
     writer_.end();
