@@ -54,14 +54,23 @@ inline constexpr int kTimeClassCount = 8;
 enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendRecv };
 [[nodiscard]] const char* to_text(CollectiveKind k);  // "all_reduce", ...
 
-enum class OpKind : std::uint8_t { kCompute, kCollective, kSend, kRecv, kWait };
+enum class OpKind : std::uint8_t {
+  kCompute,
+  kCollective,
+  kSend,
+  kRecv,
+  kWait,
+  kBarrier,  // done when all members of the communicator have come to it; costs nothing
+};
+// Program::collective_kinds() of a communicator that runs barriers alone.
+inline constexpr std::uint32_t kBarrierOnly = 1u << 31;
 
 struct Op {
   OpKind kind = OpKind::kCompute;
   CollectiveKind collective = CollectiveKind::kAllReduce;
   Stream wait_stream = Stream::kCompute;  // kWait: until that stream ...
   KernelId kernel;                        // kCompute
-  CommId comm;                            // kCollective
+  CommId comm;                            // kCollective, kBarrier
   Rank peer;                              // kSend, kRecv
   std::int64_t bytes = 0;       // kCollective: the larger per-rank buffer, as nccl-tests defines size; kSend/kRecv: message
   std::int64_t wait_count = 0;  // kWait: ... has completed this many operations (waits count as operations)
@@ -73,6 +82,7 @@ struct Kernel {
   double flops = 0;  // executed
   double bytes = 0;  // HBM traffic
   Duration time;
+  bool is_pause = false;  // time of the clock: the GPU does nothing, and a slow one takes no longer
 };
 struct KernelTable {
   std::vector<Kernel> kernels;
@@ -128,6 +138,12 @@ class Program {
                                                  const ProgramCursor& /*now*/) const {
     return 0;
   }
+  // Programs of several jobs (workloads/schedule/combined_program.h) say whose a rank is, and what its numbers are in its own job: by those
+  // paths are chosen.
+  [[nodiscard]] virtual std::uint32_t job_count() const { return 1; }
+  [[nodiscard]] virtual std::uint32_t job_of(Rank /*rank*/) const { return 0; }
+  [[nodiscard]] virtual Rank rank_in_job(Rank rank) const { return rank; }
+  [[nodiscard]] virtual CommId comm_in_job(CommId comm) const { return comm; }
   // Everything the operations of `rank` name, each once.
   virtual void ports(Rank rank, std::vector<Port>& out) const = 0;
 };

@@ -2,14 +2,15 @@
 // lockstep run: one step of a training job on a cluster, and why it takes as long as it does.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/field_table.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
-#include "sim/experiment/job_run.h"
 #include "sim/experiment/scenario.h"
+#include "sim/experiment/shared_run.h"
 #include "sim/report/render.h"
 
 namespace lockstep::cli {
@@ -33,11 +34,28 @@ ScenarioRequest request_of(const Arguments& arguments) {
   return request;
 }
 
-std::string render(const RunResult& result, const std::string& format) {
+template <class Result>
+std::string render(const Result& result, const std::string& format) {
   if (format == "json") return to_json(result);
   if (format == "csv") return to_csv(result);
   if (format == "md") return to_markdown(result);
   return to_table(result);
+}
+
+template <class Result>
+void print(const VerbContext& context, const Scenario& scenario, Result& result) {
+  result.scenario = scenario.spec.name;
+  result.network = context.arguments.text("network");
+  result.version = LOCKSTEP_VERSION;
+  context.out << render(result, context.arguments.text("format"));
+}
+
+int exit_code(const VerbContext& context, const std::string& plan, const RunResult& result) {
+  if (result.fits() || !context.arguments.has("require-fit")) return kOk;
+  context.err << fmt::format("{} does not fit: {:.1f} GiB needed on the fullest GPU of {:.1f} GiB; to make it fit: {}\n", plan,
+                             static_cast<double>(result.memory->total) / (1 << 30),
+                             static_cast<double>(result.memory->capacity) / (1 << 30), result.memory_advice);
+  return kSimulationFailed;
 }
 
 int run(const VerbContext& context) {
@@ -59,17 +77,19 @@ int run(const VerbContext& context) {
                            .seed = seed_of(arguments),
                            .uses_symmetry = !arguments.has("no-symmetry"),
                            .on_progress = [&](Instant now, std::int64_t events) { progress.show(now, events); }};
-  RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
+  if (scenario->jobs.empty()) {
+    RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
+    progress.clear();
+    print(context, *scenario, result);
+    return exit_code(context, "the plan", result);
+  }
+  SharedRunResult result =
+      run_jobs(PreparedCluster(scenario->spec.cluster, options.seed), scenario->spec.cluster, scenario->jobs, options);
   progress.clear();
-  result.scenario = scenario->spec.name;
-  result.network = arguments.text("network");
-  result.version = LOCKSTEP_VERSION;
-  context.out << render(result, arguments.text("format"));
-  if (result.fits() || !arguments.has("require-fit")) return kOk;
-  context.err << fmt::format("the plan does not fit: {:.1f} GiB needed on the fullest GPU of {:.1f} GiB; to make it fit: {}\n",
-                             static_cast<double>(result.memory->total) / (1 << 30),
-                             static_cast<double>(result.memory->capacity) / (1 << 30), result.memory_advice);
-  return kSimulationFailed;
+  print(context, *scenario, result);
+  int code = kOk;
+  for (const SharedJob& job : result.jobs) code = std::max(code, exit_code(context, "the plan of " + job.name, job.run));
+  return code;
 }
 
 }  // namespace
@@ -81,7 +101,8 @@ Verb run_verb() {
       .details =
           "SCENARIO.yaml (or the name of a shipped scenario) joins a cluster and a job; --cluster and --job replace either. In "
           "--set, paths begin "
-          "with cluster. or job.: --set cluster.nodes=4 --set job.micro_batch=2.",
+          "with cluster. or job.: --set cluster.nodes=4 --set job.micro_batch=2; of several jobs --set "
+          "jobs.0.job.micro_batch=2.",
       .positionals = {{.name = "SCENARIO", .doc = "file, shipped name, or - for standard input", .is_optional = true}},
       .options = {cluster_option(false),
                   {.name = "job", .value_name = "J.yaml", .doc = "job file or shipped name"},

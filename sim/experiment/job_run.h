@@ -11,7 +11,7 @@
 #include "sim/experiment/cluster_run.h"
 #include "sim/report/run_result.h"
 #include "sim/symmetry/partition.h"
-#include "workloads/parallel/plan.h"
+#include "workloads/schedule/training_program.h"
 
 namespace lockstep {
 
@@ -26,10 +26,16 @@ struct RunOptions {
   std::function<void(Instant now, std::int64_t events)> on_progress = {};  // of the run itself, not of the ideal one
 };
 
-// PRE: the plan was resolved for cluster.gpus(). Throws SimulationError.
+// PRE: the plan was resolved for this cluster. Throws SimulationError.
 [[nodiscard]] RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const RunOptions& options);
 // The same on what was prepared from this cluster with options.seed.
 [[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                                 const RunOptions& options);
+// The same on given endpoints, one for each rank.
+[[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingProgram& program,
+                                const std::vector<EndpointId>& placement, const RunOptions& options);
+
+// Sets the numbers that follow from the step time and the ideal one: throughput, efficiency, cost.
+void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r);
 
 }  // namespace lockstep

@@ -25,7 +25,23 @@ bool apply_options(const ScenarioRequest& request, Document& document, Diagnosti
   return is_good;
 }
 
-ClusterSize size_of(const ClusterSpec& cluster) { return {cluster.gpus(), cluster.server->gpus}; }
+void check_jobs(const ScenarioSpec& spec, Section& s) {
+  if (!spec.cluster.server) {
+    s.error("cluster", "the cluster has bare hosts, and a job needs servers with GPUs", "give it nodes and server");
+  } else if (spec.job && !spec.jobs.empty()) {
+    s.error("jobs", "there is a job besides", "job: for one, jobs: for several");
+  } else if (spec.job) {
+    (void)resolve_plan(*spec.job, size_of(spec.cluster), [&](std::string_view key, std::string message, std::string hint) {
+      s.error(join_path("job", key), std::move(message), std::move(hint));
+    });
+  } else if (spec.jobs.empty()) {
+    s.error("job", "there is nothing to run", "job: NAME, or jobs: [{name: ..., job: NAME, gpus: N}, ...]");
+  } else {
+    (void)resolve_jobs(spec.jobs, spec.cluster, [&](const std::string& path, std::string message, std::string hint) {
+      s.error(path, std::move(message), std::move(hint));
+    });
+  }
+}
 
 }  // namespace
 
@@ -33,16 +49,9 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
   static const FieldTable<ScenarioSpec> table = [] {
     FieldTable<ScenarioSpec> t("scenario");
     t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
-    t.reference("job", &ScenarioSpec::job, job_fields()).required().doc("what runs");
-    t.validate([](const ScenarioSpec& spec, Section& s) {
-      if (!spec.cluster.server) {
-        s.error("cluster", "the cluster has bare hosts, and a job needs servers with GPUs", "give it nodes and server");
-        return;
-      }
-      (void)resolve_plan(spec.job, size_of(spec.cluster), [&](std::string_view key, std::string message, std::string hint) {
-        s.error(join_path("job", key), std::move(message), std::move(hint));
-      });
-    });
+    t.reference("job", &ScenarioSpec::job, job_fields()).doc("what runs; or jobs");
+    t.list("jobs", &ScenarioSpec::jobs, job_entry_fields()).doc("several jobs that share the cluster's network");
+    t.validate(check_jobs);
     return t;
   }();
   return table;
@@ -55,14 +64,20 @@ std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContex
   std::optional<Scenario> scenario = read_scenario(*document, context);
   if (!scenario) return std::nullopt;
   if (request.file) scenario->content_hash = document->content_hash();
-  if (!request.file) scenario->spec.name = scenario->spec.job.name;
+  if (!request.file) scenario->spec.name = scenario->spec.job->name;
   return scenario;
 }
 
 std::optional<Scenario> read_scenario(const Document& document, ReadContext& context) {
   Scenario scenario;
   if (!scenario_fields().read_document(document, scenario.spec, context)) return std::nullopt;
-  std::optional<TrainingPlan> plan = resolve_plan(scenario.spec.job, size_of(scenario.spec.cluster), ReportFault());
+  if (!scenario.spec.job) {
+    scenario.jobs =
+        resolve_jobs(scenario.spec.jobs, scenario.spec.cluster, [](const std::string&, std::string, std::string) {});
+    LOCKSTEP_CHECK(!scenario.jobs.empty(), "a scenario passed its validation without jobs");
+    return scenario;
+  }
+  std::optional<TrainingPlan> plan = resolve_plan(*scenario.spec.job, size_of(scenario.spec.cluster), ReportFault());
   LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);
   return scenario;

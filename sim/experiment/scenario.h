@@ -5,6 +5,8 @@
 //   cluster: {preset: dgx-h100, nodes: 2}
 //   job: llama3-8b-fsdp
 //
+// or several jobs that share it (sim/experiment/scenario_jobs.h).
+//
 // `lockstep run` loads one from a file, from --cluster and --job, or from both (the options replace what the file says), and then
 // applies --set cluster.KEY=VALUE and --set job.KEY=VALUE.
 #pragma once
@@ -14,15 +16,15 @@
 #include <vector>
 
 #include "base/read_context.h"
-#include "topology/cluster_spec.h"
-#include "workloads/parallel/plan.h"
+#include "sim/experiment/scenario_jobs.h"
 
 namespace lockstep {
 
 struct ScenarioSpec {
   std::string name;
   ClusterSpec cluster;
-  JobSpec job;
+  std::optional<JobSpec> job;  // or
+  std::vector<JobEntry> jobs = {};
 };
 
 [[nodiscard]] const FieldTable<ScenarioSpec>& scenario_fields();
@@ -36,8 +38,9 @@ struct ScenarioRequest {
 
 struct Scenario {
   ScenarioSpec spec;
-  TrainingPlan plan;
-  std::uint64_t content_hash = 0;  // of the scenario file; 0 without one
+  TrainingPlan plan;                    // of the job, if there is one; or
+  std::vector<ScheduledJob> jobs = {};  // all of several
+  std::uint64_t content_hash = 0;       // of the scenario file; 0 without one
 };
 
 // Everything wrong goes to the context; nothing is returned if anything was. The context knows afterwards where each value of

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -86,11 +87,11 @@ Json object(const RunResult& r) {
   return j;
 }
 
-// Nested keys joined by dots, in order.
+// Nested keys and places in lists joined by dots, in order.
 void flatten(const Json& j, const std::string& prefix, Cells& out) {
   for (const auto& [key, value] : j.items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;
-    if (value.is_object()) {
+    if (value.is_structured()) {
       flatten(value, path, out);
     } else {
       out.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
@@ -100,64 +101,120 @@ void flatten(const Json& j, const std::string& prefix, Cells& out) {
 
 constexpr const char* kNotInTables[] = {"links", "symmetry", "measured"};
 
+Json links_json(const std::vector<LinkReport>& links) {
+  Json out = Json::array();
+  for (const LinkReport& l : links) {
+    out.push_back({{"name", l.name}, {"tier", l.tier}, {"utilization", l.utilization}, {"bytes", l.bytes}});
+  }
+  return out;
+}
+
+Json symmetry_json(const SymmetryReport& s, std::int64_t gpus) {
+  return {{"used", s.is_used},
+          {"ranks", gpus},
+          {"rank_classes", s.rank_classes},
+          {"rank_classes_by_plan", s.rank_classes_by_plan},
+          {"rank_classes_with_slow_gpus", s.rank_classes_with_slowdowns},
+          {"activities", s.activities},
+          {"activity_classes", s.activity_classes},
+          {"links", s.links},
+          {"link_classes", s.link_classes},
+          {"repeated_s", s.repeated_s},
+          {"summary", symmetry_sentence(s, gpus)}};
+}
+
 // All but `measured`.
 Json whole_object(const RunResult& r) {
   Json j = object(r);
-  Json links = Json::array();
-  for (const LinkReport& l : r.links) {
-    links.push_back({{"name", l.name}, {"tier", l.tier}, {"utilization", l.utilization}, {"bytes", l.bytes}});
-  }
-  j["links"] = std::move(links);
-  const SymmetryReport& s = r.symmetry;
-  j["symmetry"] = {{"used", s.is_used},
-                   {"ranks", r.gpus},
-                   {"rank_classes", s.rank_classes},
-                   {"rank_classes_by_plan", s.rank_classes_by_plan},
-                   {"rank_classes_with_slow_gpus", s.rank_classes_with_slowdowns},
-                   {"activities", s.activities},
-                   {"activity_classes", s.activity_classes},
-                   {"links", s.links},
-                   {"link_classes", s.link_classes},
-                   {"repeated_s", s.repeated_s},
-                   {"summary", symmetry_sentence(r)}};
+  j["links"] = links_json(r.links);
+  j["symmetry"] = symmetry_json(r.symmetry, r.gpus);
   return j;
 }
 
-}  // namespace
+constexpr const char* kNotOfOneJob[] = {"schema_version", "version", "scenario", "cluster",
+                                        "network",        "seed",    "events",   "fingerprint"};
 
-std::string to_json(const RunResult& r) {
+Json job_object(const SharedJob& job) {
+  Json j = {{"name", job.name},
+            {"start_s", job.start_s},
+            {"slowdown", job.slowdown},
+            {"alone_step_time_s", job.alone_step_time_s},
+            {"steps", job.steps}};
+  Json run = object(job.run);
+  for (const char* key : kNotOfOneJob) run.erase(key);
+  for (const auto& [key, value] : run.items()) j[key] = value;
+  j["links"] = links_json(job.run.links);
+  return j;
+}
+
+Json whole_object(const SharedRunResult& r) {
+  Json jobs = Json::array();
+  for (const SharedJob& job : r.jobs) jobs.push_back(job_object(job));
+  return {{"schema_version", kSchemaVersion},
+          {"version", r.version},
+          {"scenario", r.scenario},
+          {"cluster", r.cluster},
+          {"gpus", r.gpus()},
+          {"end_s", r.end_s},
+          {"jobs", std::move(jobs)},
+          {"network", r.network},
+          {"seed", r.seed},
+          {"events", r.events},
+          {"fingerprint", fmt::format("{:016x}", r.fingerprint)},
+          {"links", links_json(r.links)},
+          {"symmetry", symmetry_json(r.symmetry, r.gpus())}};
+}
+
+template <class Result>
+std::string json_text(const Result& r) {
   Json j = whole_object(r);
   j["measured"] = {{"wall_s", r.measured.wall_s}, {"peak_rss_bytes", r.measured.peak_rss_bytes}};
   return j.dump(2) + "\n";
 }
 
-std::string to_record(const RunResult& r) { return whole_object(r).dump(); }
-
-Cells cells_of_record(const std::string& record) {
-  Json j = Json::parse(record);
-  for (const char* key : kNotInTables) j.erase(key);
-  Cells cells;
-  flatten(j, "", cells);
-  return cells;
-}
-
-std::string to_csv(const RunResult& r) {
+std::string csv_of(const std::string& record) {
   std::vector<std::string> header;
   std::vector<std::string> row;
-  for (const auto& [key, value] : cells_of_record(to_record(r))) {
+  for (const auto& [key, value] : cells_of_record(record)) {
     header.push_back(key);
     row.push_back(value);
   }
   return csv_row(header) + csv_row(row);
 }
 
-std::string to_markdown(const RunResult& r) {
+std::string markdown_of(const std::string& record) {
   std::string out = "| key | value |\n|---|---|\n";
-  for (auto& [key, text] : cells_of_record(to_record(r))) {
+  for (auto& [key, text] : cells_of_record(record)) {
     for (std::size_t i = text.find('|'); i != std::string::npos; i = text.find('|', i + 2)) text.insert(i, "\\");
     out += fmt::format("| {} | {} |\n", key, text);
   }
   return out;
 }
+
+}  // namespace
+
+std::string to_json(const RunResult& r) { return json_text(r); }
+std::string to_json(const SharedRunResult& r) { return json_text(r); }
+
+std::string to_record(const RunResult& r) { return whole_object(r).dump(); }
+std::string to_record(const SharedRunResult& r) { return whole_object(r).dump(); }
+
+Cells cells_of_record(const std::string& record) {
+  Json j = Json::parse(record);
+  const auto leave_out = [](Json& of) {
+    for (const char* key : kNotInTables) of.erase(key);
+  };
+  leave_out(j);
+  if (j.contains("jobs")) std::for_each(j["jobs"].begin(), j["jobs"].end(), leave_out);
+  Cells cells;
+  flatten(j, "", cells);
+  return cells;
+}
+
+std::string to_csv(const RunResult& r) { return csv_of(to_record(r)); }
+std::string to_csv(const SharedRunResult& r) { return csv_of(to_record(r)); }
+
+std::string to_markdown(const RunResult& r) { return markdown_of(to_record(r)); }
+std::string to_markdown(const SharedRunResult& r) { return markdown_of(to_record(r)); }
 
 }  // namespace lockstep

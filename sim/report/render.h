@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/run_result.h"
+#include "sim/report/shared_result.h"
 
 namespace lockstep {
 
@@ -21,5 +21,12 @@ using Cells = std::vector<std::pair<std::string, std::string>>;  // key, text
 [[nodiscard]] std::string to_csv(const RunResult& r);       // header and one row; without links and measured
 [[nodiscard]] std::string to_markdown(const RunResult& r);  // key | value
 [[nodiscard]] std::string to_table(const RunResult& r);
+
+// Of several jobs: `jobs` is a list of such objects, jobs.0.step_time_s and so on in CSV.
+[[nodiscard]] std::string to_json(const SharedRunResult& r);
+[[nodiscard]] std::string to_record(const SharedRunResult& r);
+[[nodiscard]] std::string to_csv(const SharedRunResult& r);
+[[nodiscard]] std::string to_markdown(const SharedRunResult& r);
+[[nodiscard]] std::string to_table(const SharedRunResult& r);
 
 }  // namespace lockstep

@@ -80,18 +80,17 @@ std::string bottleneck_sentence(const RunResult& r) {
   return text + "; " + (waits_for_pcie ? kPcieRemedy : worst->remedy) + " would help";
 }
 
-std::string symmetry_sentence(const RunResult& r) {
-  const SymmetryReport& s = r.symmetry;
-  if (!s.is_used) return fmt::format("not used, each of {} ranks was simulated", r.gpus);
-  if (r.gpus == 1) return "there is one rank";
+std::string symmetry_sentence(const SymmetryReport& s, std::int64_t gpus) {
+  if (!s.is_used) return fmt::format("not used, each of {} ranks was simulated", gpus);
+  if (gpus == 1) return "there is one rank";
   const std::string stages = s.rank_classes_by_plan == 1 ? "1 is" : fmt::format("{} are", s.rank_classes_by_plan);
   std::string text;
-  if (s.rank_classes == r.gpus) {
-    text = fmt::format("no two of {} ranks are equal; {} the plan's stages", r.gpus, stages);
+  if (s.rank_classes == gpus) {
+    text = fmt::format("no two of {} ranks are equal; {} the plan's stages", gpus, stages);
   } else if (s.rank_classes == 1) {
-    text = fmt::format("one rank stands for {} equals", r.gpus);
+    text = fmt::format("one rank stands for {} equals", gpus);
   } else {
-    text = fmt::format("{} classes of equals stand for {} ranks; {} the plan's stages", s.rank_classes, r.gpus, stages);
+    text = fmt::format("{} classes of equals stand for {} ranks; {} the plan's stages", s.rank_classes, gpus, stages);
   }
   const std::int64_t by_slow_gpus = s.rank_classes_with_slowdowns - s.rank_classes_by_plan;
   const std::int64_t by_network = s.rank_classes - s.rank_classes_with_slowdowns;

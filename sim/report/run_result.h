@@ -101,6 +101,6 @@ struct RunResult {
 [[nodiscard]] std::string bottleneck_sentence(const RunResult& r);
 
 // How many classes stood for how many ranks, and what made them more than the plan's.
-[[nodiscard]] std::string symmetry_sentence(const RunResult& r);
+[[nodiscard]] std::string symmetry_sentence(const SymmetryReport& s, std::int64_t gpus);
 
 }  // namespace lockstep

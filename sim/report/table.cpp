@@ -71,12 +71,12 @@ std::string memory(const RunResult& r) {
   return out;
 }
 
-std::string links(const RunResult& r) {
-  if (r.links.empty()) return {};
+std::string busiest(const std::vector<LinkReport>& links) {
+  if (links.empty()) return {};
   constexpr std::size_t kShown = 5;
   std::string out = "\nBusiest links\n";
-  for (std::size_t i = 0; i < std::min(kShown, r.links.size()); ++i) {
-    const LinkReport& l = r.links[i];
+  for (std::size_t i = 0; i < std::min(kShown, links.size()); ++i) {
+    const LinkReport& l = links[i];
     out += fmt::format("  {:<34}{:<12}{:>6.1f} % used  {:>9.2f} GB\n", l.name, l.tier, 100 * l.utilization,
                        static_cast<double>(l.bytes) / 1e9);
   }
@@ -108,8 +108,26 @@ std::string cost(const RunResult& r) {
 std::string to_table(const RunResult& r) {
   std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job,
                                 r.plan, r.gpus, r.network);
-  out += throughput(r) + breakdown(r) + memory(r) + links(r) + locality(r) + cost(r);
-  return out + fmt::format("\nBottleneck: {}.\nSymmetry: {}.\n", r.bottleneck, symmetry_sentence(r));
+  out += throughput(r) + breakdown(r) + memory(r) + busiest(r.links) + locality(r) + cost(r);
+  return out + fmt::format("\nBottleneck: {}.\nSymmetry: {}.\n", r.bottleneck, symmetry_sentence(r.symmetry, r.gpus));
+}
+
+std::string to_table(const SharedRunResult& r) {
+  std::string out = fmt::format("{}\n{} jobs on {} GPUs of {}, network model {}\n", r.scenario, r.jobs.size(), r.gpus(),
+                                r.cluster, r.network);
+  for (const SharedJob& job : r.jobs) {
+    const RunResult& run = job.run;
+    out += fmt::format("\n{}: {}, {} on {} GPUs\n\n", job.name, run.job, run.plan, run.gpus);
+    out += throughput(run) + breakdown(run) + memory(run) + locality(run) + cost(run);
+    out += fmt::format("\nBottleneck: {}.\n", run.bottleneck);
+  }
+  out += fmt::format("\nSlow-downs\n  {:<20}{:>12}{:>7}{:>14}{:>14}{:>11}\n", "job", "start", "steps", "step alone",
+                     "beside others", "slow-down");
+  for (const SharedJob& job : r.jobs) {
+    out += fmt::format("  {:<20}{:>12}{:>7}{:>14}{:>14}{:>11.3f}\n", job.name, seconds(job.start_s), job.steps,
+                       seconds(job.alone_step_time_s), seconds(job.run.step_time_s), job.slowdown);
+  }
+  return out + busiest(r.links) + fmt::format("\nSymmetry: {}.\n", symmetry_sentence(r.symmetry, r.gpus()));
 }
 
 }  // namespace lockstep

@@ -42,6 +42,7 @@ struct RankState {
   std::array<std::uint16_t, kTimeClassCount> in_flight = {};  // transfers of this rank that have started and not ended
   std::array<StreamState, kStreamCount> streams;
   std::uint32_t log = 0;  // of its role
+  std::uint32_t job = 0;
   std::int64_t slot = 0;  // of the program
   std::array<std::int64_t, kTimeClassCount> spent_ps = {};
 

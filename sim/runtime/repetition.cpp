@@ -167,6 +167,7 @@ void Repetition::repeat(RunState& state, const Checkpoint& then, const Checkpoin
   }
   state.now = state.now + shift;
   state.end = state.end + shift;
+  for (Instant& end : state.job_ends) end = end + shift;
 }
 
 void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,

@@ -63,6 +63,7 @@ void RoleLog::push(Stream s, const Op& op) {
       out.target = op.kernel.value();
       break;
     case OpKind::kCollective:
+    case OpKind::kBarrier:
       out.target = port_of(key_of(op.comm));
       break;
     case OpKind::kSend:

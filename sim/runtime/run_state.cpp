@@ -16,7 +16,9 @@ void open_logs(RunState& state, const Program& program, const ReducedJob& job) {
     const auto [it, is_new] = known.try_emplace(program.role(representative), static_cast<std::uint32_t>(known.size()));
     if (is_new) state.logs.emplace_back(program, representative);
     state.ranks[r].log = it->second;
+    state.ranks[r].job = program.job_of(representative);
   }
+  state.job_ends.resize(program.job_count());
 }
 
 void shorten(RunState& state, std::uint32_t log) {
@@ -32,17 +34,25 @@ void shorten(RunState& state, std::uint32_t log) {
   state.logs[log].forget_before(slot, positions.data());
 }
 
-std::array<double, kTimeClassCount> mean_breakdown_s(RunState& state, const ReducedJob& job) {
-  std::array<Int128, kTimeClassCount> sum = {};
+std::vector<JobTimes> job_times(RunState& state, const ReducedJob& job) {
+  std::vector<JobTimes> out(state.job_ends.size());
+  std::vector<std::array<Int128, kTimeClassCount>> sums(out.size());
+  std::vector<std::int64_t> ranks(out.size(), 0);
   for (std::size_t r = 0; r < state.ranks.size(); ++r) {
-    state.ranks[r].account(state.end);
-    for (std::size_t c = 0; c < kTimeClassCount; ++c) sum[c] += Int128{state.ranks[r].spent_ps[c]} * job.ranks()[r].size;
+    RankState& rank = state.ranks[r];
+    rank.account(state.job_ends[rank.job]);
+    ranks[rank.job] += job.ranks()[r].size;
+    for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+      sums[rank.job][c] += Int128{rank.spent_ps[c]} * job.ranks()[r].size;
+    }
   }
-  std::array<double, kTimeClassCount> mean = {};
-  for (std::size_t c = 0; c < kTimeClassCount; ++c) {
-    mean[c] = static_cast<double>(sum[c]) / static_cast<double>(job.total_ranks()) / 1e12;
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    out[j].end = state.job_ends[j];
+    for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+      out[j].breakdown_s[c] = static_cast<double>(sums[j][c]) / static_cast<double>(ranks[j]) / 1e12;
+    }
   }
-  return mean;
+  return out;
 }
 
 std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick) {

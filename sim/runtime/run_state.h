@@ -2,6 +2,7 @@
 // Everything that changes while a program runs, apart from the network and the events on the clock.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -41,18 +42,24 @@ struct RunState {
   std::vector<RoleLog> logs;  // by role
   Instant now;
   Instant end;                            // of the last operation; outdated kernel ends may be due later
+  std::vector<Instant> job_ends;          // the same, by job of the program
   std::vector<RankState> ranks;           // by rank class
   std::vector<ActivityState> activities;  // by activity class
   RunTotals totals;
 };
 
-// One log for each role, in the order of their first ranks.
+// One log for each role, in the order of their first ranks; the job of each rank, and an end for each job.
 void open_logs(RunState& state, const Program& program, const ReducedJob& job);
 // Drops from a log what every rank of its role has done. O(ranks).
 void shorten(RunState& state, std::uint32_t log);
 
-// At the end of the run: mean over ranks of the time spent in each class.
-[[nodiscard]] std::array<double, kTimeClassCount> mean_breakdown_s(RunState& state, const ReducedJob& job);
+// One of the jobs of a program.
+struct JobTimes {
+  Instant end;
+  std::array<double, kTimeClassCount> breakdown_s = {};  // mean over its ranks, from the start of the run; sums to `end`
+};
+// At the end of the run, by job.
+[[nodiscard]] std::vector<JobTimes> job_times(RunState& state, const ReducedJob& job);
 
 // What a completed operation adds to the fingerprint.
 [[nodiscard]] std::uint64_t operation_hash(Stream stream, std::int64_t position, std::int64_t bytes, Instant tick);

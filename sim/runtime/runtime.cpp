@@ -133,6 +133,7 @@ class Runtime {
         start_compute(r, op);
         return;
       case OpKind::kCollective:
+      case OpKind::kBarrier:
         arrive(r, s, op);
         return;
       case OpKind::kSend:
@@ -201,7 +202,7 @@ class Runtime {
     state_.totals.fingerprint += static_cast<std::uint64_t>(equals) * operation_hash(s, st.completed, bytes, state_.now);
     repetition_.record(r, s, st.completed, bytes, state_.now);
     state_.totals.events += equals;
-    state_.end = state_.now;
+    state_.end = state_.job_ends[ranks()[r].job] = state_.now;
     if (s == Stream::kCompute) ranks()[r].is_compute_held = false;
     st.is_busy = false;
     ++st.completed;
@@ -220,8 +221,8 @@ class Runtime {
   void start_compute(std::uint32_t r, const RoleOp& op) {
     ComputeState& c = ranks()[r].compute;
     // A slow-down of s per mille makes the kernel take (1000 + s)/1000 of its time.
-    c.work_left = static_cast<Int128>(in_.program.kernels()[KernelId(op.target)].time.picos()) *
-                  (ComputeState::kFullSpeed + rank_class(r).slowdown);
+    const Kernel& kernel = in_.program.kernels()[KernelId(op.target)];
+    c.work_left = Int128{kernel.time.picos()} * (ComputeState::kFullSpeed + (kernel.is_pause ? 0 : rank_class(r).slowdown));
     c.updated = state_.now;
     c.is_running = true;
     c.speed = speed_of(ranks()[r]);
@@ -283,9 +284,9 @@ class Runtime {
     const PlacedCommunicator& comm = *group.communicator;
     if (state.arrived < comm.size) return;
     state_.totals.collectives += group.size;
-    if (comm.size == 1) {
+    if (comm.size == 1 || op.kind == OpKind::kBarrier) {
       state.arrived = 0;
-      complete(r, s);
+      for (const std::uint32_t m : group.members) complete(m, s);
       return;
     }
     LOCKSTEP_CHECK((comm.kinds >> static_cast<unsigned>(op.collective) & 1u) != 0, "rank {}: port {} was not said to run {}",
@@ -368,7 +369,7 @@ class Runtime {
     throw_if_stalled(in_.program, in_.job, state_, in_.network.in_flight(), in_.network.describe_pending(in_.link_name));
     in_.network.finish(state_.now);
     return {.step_time = state_.end - Instant(),
-            .breakdown_s = mean_breakdown_s(state_, in_.job),
+            .jobs = job_times(state_, in_.job),
             .totals = state_.totals,
             .skipped = repetition_.skipped()};
   }

@@ -41,8 +41,8 @@ struct RuntimeInput {
 };
 
 struct RuntimeResult {
-  Duration step_time;
-  std::array<double, kTimeClassCount> breakdown_s = {};  // mean over ranks; sums to step_time
+  Duration step_time;          // until the end of the last job
+  std::vector<JobTimes> jobs;  // at least one
   RunTotals totals;
   Duration skipped;  // of the step, for it repeats what came before (repetition.h)
 };

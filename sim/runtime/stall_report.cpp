@@ -23,6 +23,8 @@ std::string describe(const RoleOp& op, const std::vector<Port>& ports) {
       return fmt::format("send of {} bytes to rank {}", op.amount, ports[op.target].peer.value());
     case OpKind::kRecv:
       return fmt::format("receive of {} bytes from rank {}", op.amount, ports[op.target].peer.value());
+    case OpKind::kBarrier:
+      return "the other ranks of its job at the end of a step";
     case OpKind::kWait:
       return fmt::format("operation {} of stream {}", op.amount, kStreamName[static_cast<std::size_t>(op.wait_stream)]);
   }

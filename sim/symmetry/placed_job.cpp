@@ -37,7 +37,7 @@ class CommunicatorPlacer {
       job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
       comm.size = static_cast<std::uint32_t>(members_.size());
-      if (members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
+      if (comm.kinds != kBarrierOnly && members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
     }
     writer_.end();
   }
@@ -69,10 +69,13 @@ class CommunicatorPlacer {
     endpoints_.clear();
     for (const Rank r : members_) endpoints_.push_back(placement_[r.index()]);
     routes_.clear();
-    CommunicatorShape shape = shape_communicator(
-        router_,
-        {.members = endpoints_, .kinds = comm.kinds, .algorithm = comm.algorithm, .channel_key = id.value(), .rings = &rings_},
-        routes_);
+    CommunicatorShape shape = shape_communicator(router_,
+                                                 {.members = endpoints_,
+                                                  .kinds = comm.kinds,
+                                                  .algorithm = comm.algorithm,
+                                                  .channel_key = job_.program->comm_in_job(id).value(),
+                                                  .rings = &rings_},
+                                                 routes_);
     comm.shape = std::move(shape.ring);
     comm.closed_rate = shape.closed_rate;
     comm.open_rate = shape.open_rate;
@@ -185,7 +188,8 @@ class RankPlacer {
     const EndpointId b = placement_[to.index()];
     route_.shares.clear();
     route_.latency = {};
-    const std::uint64_t key = hash_words({from.value(), to.value(), static_cast<std::uint64_t>(send_stream)});
+    const auto number = [this](Rank r) { return job_.program->rank_in_job(r).value(); };
+    const std::uint64_t key = hash_words({number(from), number(to), static_cast<std::uint64_t>(send_stream)});
     router_.add({.from = a, .to = b}, key, route_);  // one hop names no link twice
     writer_.add(route_, RouteForm::kClosed, kSharerWeight);
     writer_.end();

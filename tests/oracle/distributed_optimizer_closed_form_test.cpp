@@ -53,7 +53,7 @@ TEST(DistributedOptimizerOnTwoNodes, SendsWhatDdpSends) {
 
 TEST(DistributedOptimizerOnTwoNodes, WithoutOverlapExposesAScatterAndAGatherOfEverything) {
   const Scenario s = test::scenario("llama3.2-1b-ddp", {});
-  const double weights = 2.0 * static_cast<double>(parameter_count(s.spec.job.model));
+  const double weights = 2.0 * static_cast<double>(parameter_count(s.spec.job->model));
   const RunResult sharded =
       run({"job.distributed_optimizer=true", "job.overlap_grad_reduce=false", "job.overlap_param_gather=false", kOneBucket});
   EXPECT_NEAR(dp_seconds(sharded) / (2 * ring_seconds(weights)), 1, 0.02) << dp_seconds(sharded);

@@ -37,8 +37,9 @@ class ShippedScenario : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedScenario, IsTheSameWithoutSymmetry) { expect_same(test::scenario(GetParam())); }
 
-INSTANTIATE_TEST_SUITE_P(AsItIs, ShippedScenario,
-                         ::testing::ValuesIn(names([](const Scenario& s) { return s.spec.cluster.gpus() <= kMostGpus; })),
+INSTANTIATE_TEST_SUITE_P(AsItIs, ShippedScenario, ::testing::ValuesIn(names([](const Scenario& s) {
+                           return s.spec.job && s.spec.cluster.gpus() <= kMostGpus;
+                         })),
                          test_name);
 
 class ScaledScenario : public ::testing::TestWithParam<std::string> {};
@@ -53,7 +54,8 @@ TEST_P(ScaledScenario, IsTheSameWithoutSymmetry) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On2048Gpus, ScaledScenario,
-                         ::testing::ValuesIn(names([](const Scenario& s) { return s.spec.job.dp.is_auto(); })), test_name);
+                         ::testing::ValuesIn(names([](const Scenario& s) { return s.spec.job && s.spec.job->dp.is_auto(); })),
+                         test_name);
 
 }  // namespace
 }  // namespace lockstep

@@ -136,12 +136,14 @@ class ProgramInterpreter {
         return true;
       }
       case OpKind::kCollective:
-        return join(r, s, op, ready);
+        return join(r, s, op, ready, duration_(op));
+      case OpKind::kBarrier:
+        return join(r, s, op, ready, 0);
     }
     return false;
   }
 
-  bool join(RankState& r, StreamState& s, const Op& op, std::int64_t ready) {
+  bool join(RankState& r, StreamState& s, const Op& op, std::int64_t ready, std::int64_t duration) {
     if (!s.has_joined) {
       CollectiveState& c = collectives_[{op.comm.value(), r.joined[op.comm.value()]}];
       if (c.arrived.empty()) {
@@ -159,7 +161,7 @@ class ProgramInterpreter {
     if (c.arrived.size() < c.size) return false;
     std::int64_t start = 0;
     for (const auto& [rank, time] : c.arrived) start = std::max(start, time);
-    s.ends.push_back(start + duration_(op));
+    s.ends.push_back(start + duration);
     s.has_joined = false;
     ++r.joined[op.comm.value()];
     return true;

@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <sstream>
 #include <string>
@@ -84,6 +85,17 @@ inline std::vector<IndexRange> draw_placement(std::int64_t ranks) {
     default:
       return {};
   }
+}
+
+// Mostly as the job has it; else another policy and another order of ranks.
+inline void draw_policy(JobSpec& job) {
+  if (draw_chance(2)) return;
+  job.placement.policy = draw_one({PlacementPolicy::kPacked, PlacementPolicy::kSpread, PlacementPolicy::kRandom,
+                                   PlacementPolicy::kRackAware, PlacementPolicy::kRailAligned});
+  if (job.placement.policy == PlacementPolicy::kRailAligned || draw_chance(2)) return;
+  using A = ParallelAxis;
+  job.rank_order = RankOrder{draw_one({std::array{A::kDp, A::kTp, A::kCp, A::kPp}, std::array{A::kPp, A::kDp, A::kCp, A::kTp},
+                                       std::array{A::kTp, A::kPp, A::kDp, A::kCp}})};
 }
 
 inline FabricSpec draw_fabric(std::int64_t nodes, int nics) {
@@ -215,7 +227,10 @@ inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
   std::int64_t ranks = 0;
   JobSpec job = draw_job(max_ranks, ranks);
   job.placement.endpoints = draw_placement(ranks);
+  if (job.placement.endpoints.empty()) draw_policy(job);
   out.cluster = draw_cluster(ranks);
+  if (draw_chance(5)) *out.cluster.nodes += static_cast<int>(draw(1, 3));  // that stay idle
+  job.gpus = ranks;
   out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
   out.seed = static_cast<std::uint64_t>(draw(0, 1'000));
   job.algorithm = draw_one({Algorithm::kRing, Algorithm::kRing, Algorithm::kTree, Algorithm::kHierarchical,

@@ -74,7 +74,9 @@ TEST_F(Jobs, EveryShippedScenarioResolves) {
     const std::optional<Scenario> scenario =
         load_scenario({.file = entry.file, .cluster = {}, .job = {}, .assignments = {}}, context);
     ASSERT_TRUE(scenario) << entry.name << "\n" << all_text(d);
-    EXPECT_EQ(scenario->plan.layout.world_size(), scenario->spec.cluster.gpus()) << entry.name;
+    std::int64_t ranks = scenario->spec.job ? scenario->plan.layout.world_size() : 0;
+    for (const ScheduledJob& job : scenario->jobs) ranks += job.plan.layout.world_size();
+    EXPECT_EQ(ranks, scenario->spec.cluster.gpus()) << entry.name;
     EXPECT_EQ(scenario->spec.name, entry.name);
   }
 }

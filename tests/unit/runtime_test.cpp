@@ -59,7 +59,7 @@ struct Box {
   }
 };
 
-double of(const RuntimeResult& r, TimeClass c) { return r.breakdown_s[static_cast<std::size_t>(c)]; }
+double of(const RuntimeResult& r, TimeClass c) { return r.jobs[0].breakdown_s[static_cast<std::size_t>(c)]; }
 
 // Two kernels one after the other: 3 + 4 ms, all of it compute.
 TEST(Runtime, KernelsOfAStreamRunInOrder) {
@@ -223,7 +223,7 @@ TEST(Runtime, TheBreakdownSumsToTheStep) {
     p.wait(r, Stream::kCompute, Stream::kDpReduce, 2);
   }
   const RuntimeResult r = box.flow(p, 0.18);
-  EXPECT_NEAR(std::accumulate(r.breakdown_s.begin(), r.breakdown_s.end(), 0.0), r.step_time.seconds(), 1e-12);
+  EXPECT_NEAR(std::accumulate(r.jobs[0].breakdown_s.begin(), r.jobs[0].breakdown_s.end(), 0.0), r.step_time.seconds(), 1e-12);
 }
 
 // Law 3: the order among simultaneous events is nobody's business.
@@ -248,7 +248,7 @@ TEST(Runtime, ShuffledTiesGiveTheSameRun) {
     const RuntimeResult shuffled = box.flow(p, 0.18, seed);
     EXPECT_EQ(shuffled.step_time, plain.step_time);
     EXPECT_EQ(shuffled.totals.fingerprint, plain.totals.fingerprint);
-    EXPECT_EQ(shuffled.breakdown_s, plain.breakdown_s);
+    EXPECT_EQ(shuffled.jobs[0].breakdown_s, plain.jobs[0].breakdown_s);
   }
 }
 

@@ -32,7 +32,7 @@ TEST(Sweep, APointIsTheBaseWithItsValues) {
   EXPECT_EQ(run.scenario.spec.cluster.nodes, 4);
   EXPECT_EQ(run.scenario.spec.cluster.fabric.nodes_per_leaf, 2);
   EXPECT_EQ(run.scenario.spec.cluster.fabric.oversubscription, 4);
-  EXPECT_EQ(run.scenario.spec.job.micro_batch, 1);
+  EXPECT_EQ(run.scenario.spec.job->micro_batch, 1);
   EXPECT_EQ(run.seed, 5u);
   EXPECT_EQ(run.network, NetworkKind::kAnalytic);
 }
@@ -42,7 +42,7 @@ TEST(Sweep, ShorterPathsAreLaidFirst) {
   const Sweep sweep = good_sweep("set: {cluster.nodes: 3}\naxes: {cluster: [dgx-h100, dgx-a100]}", {"job.micro_batch=3"});
   EXPECT_EQ(resolved(sweep, 1).scenario.spec.cluster.name, "dgx-a100");
   EXPECT_EQ(resolved(sweep, 1).scenario.spec.cluster.nodes, 3);
-  EXPECT_EQ(resolved(sweep, 1).scenario.spec.job.micro_batch, 3);
+  EXPECT_EQ(resolved(sweep, 1).scenario.spec.job->micro_batch, 3);
 }
 
 TEST(Sweep, MistakesInPathsAndValuesAreFoundBeforeAnythingRuns) {

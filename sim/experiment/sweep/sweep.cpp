@@ -18,7 +18,9 @@ bool is_below(const std::string& path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.' || path[root.size()] == '[');
 }
 
-bool is_of_scenario(const std::string& path) { return is_below(path, "cluster") || is_below(path, "job"); }
+bool is_of_scenario(const std::string& path) {
+  return is_below(path, "cluster") || is_below(path, "job") || is_below(path, "jobs");
+}
 
 std::size_t depth_of(const std::string& path) {
   return static_cast<std::size_t>(std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '['; }));

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/hash.h"
-#include "sim/experiment/job_run.h"
+#include "sim/experiment/shared_run.h"
 #include "sim/experiment/sweep/point_locks.h"
 #include "sim/report/render.h"
 
@@ -109,11 +109,15 @@ StoredPoint simulate(const PointRun& run, ClusterCache& clusters, const std::str
   const RunOptions options{.network = run.network, .seed = run.seed, .uses_one_thread = true};
   const ClusterSpec& cluster = run.scenario.spec.cluster;
   try {
-    RunResult result = run_job(*clusters.prepare(cluster, run.seed), cluster, run.scenario.plan, options);
-    result.scenario = run.scenario.spec.name;
-    result.network = to_text(run.network);
-    result.version = version;
-    return {true, to_record(result), result.measured.wall_s, result.measured.peak_rss_bytes};
+    const std::shared_ptr<const PreparedCluster> prepared = clusters.prepare(cluster, run.seed);
+    const auto stored = [&](auto result) -> StoredPoint {
+      result.scenario = run.scenario.spec.name;
+      result.network = to_text(run.network);
+      result.version = version;
+      return {true, to_record(result), result.measured.wall_s, result.measured.peak_rss_bytes};
+    };
+    if (!run.scenario.jobs.empty()) return stored(run_jobs(*prepared, cluster, run.scenario.jobs, options));
+    return stored(run_job(*prepared, cluster, run.scenario.plan, options));
   } catch (const UserError& e) {
     return {false, one_line(e.diagnostics())};
   } catch (const SimulationError& e) {
