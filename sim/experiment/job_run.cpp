@@ -40,8 +40,9 @@ SymmetryReport symmetry_report(const PlacedJob& job, const Partition& p, bool is
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
-  const char* optimizer = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
-  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, optimizer,
+  std::string note = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
+  if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
+  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
 }
 

@@ -50,6 +50,10 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.seq_len = draw_one({128, 1024, 4096});
   job.gradient_accumulation = is_even ? job.pp * draw_one({1, 2, 3, 8}) : draw_one({1, 2, 5, 16, 40});
   job.strategy = draw_one({Strategy::kDdp, Strategy::kDdp, Strategy::kFsdp});
+  if (job.strategy == Strategy::kFsdp && dp > 1 && draw_chance(2)) {
+    const std::int64_t group = draw(2, dp);
+    if (dp % group == 0) job.shard_group = group;
+  }
   job.distributed_optimizer = job.strategy == Strategy::kDdp && draw_chance(2);
   job.overlap_param_gather = !draw_chance(3);
   job.overlap_grad_reduce = !draw_chance(3);

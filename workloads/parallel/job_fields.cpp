@@ -83,6 +83,14 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
       .unit("layers")
       .doc("fsdp: gathered ahead of the layer that computes")
       .source("PyTorch FSDP gathers the next layer while one computes");
+  t.field("shard_group", &JobSpec::shard_group)
+      .range(2, kMostRanks)
+      .unit("data-parallel ranks")
+      .doc(
+          "fsdp: consecutive ranks that shard the weights among themselves; gradients are then all-reduced between such "
+          "groups; "
+          "absent: all ranks shard")
+      .source("PyTorch FSDP, HYBRID_SHARD: a group is a node");
   t.field("bucket_size", &JobSpec::bucket_size)
       .at_least(Bytes(1))
       .doc(

@@ -34,12 +34,14 @@ class Resolver {
     check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    if (dp) check_shard_group(*dp);
     check_placement();
     if (!has_failed_) check_magnitude();
     if (has_failed_) return std::nullopt;
     plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
                                    .dp = static_cast<std::uint32_t>(*dp),
-                                   .pp = static_cast<std::uint32_t>(job_.pp)});
+                                   .pp = static_cast<std::uint32_t>(job_.pp),
+                                   .shard_group = static_cast<std::uint32_t>(job_.shard_group.value_or(0))});
     return plan_;
   }
 
@@ -160,6 +162,18 @@ class Resolver {
   // "the cluster has 128": of which the sizes must be a part.
   [[nodiscard]] std::string available() const {
     return gpus_ == cluster_.gpus ? fmt::format("the cluster has {}", gpus_) : fmt::format("the job takes {}", gpus_);
+  }
+
+  void check_shard_group(std::int64_t dp) {
+    if (!job_.shard_group) return;
+    if (job_.strategy != Strategy::kFsdp) {
+      fail("shard_group", "ddp does not shard weights", "strategy: fsdp, or no shard_group");
+    } else if (dp % *job_.shard_group != 0) {
+      fail("shard_group", fmt::format("{} data-parallel ranks are no multiple of shard_group {}", dp, *job_.shard_group),
+           dp == 1 ? "without replicas there is nothing to shard: no shard_group"
+                   : fmt::format("shard_group {} divides them",
+                                 std::gcd(dp, *job_.shard_group) > 1 ? std::gcd(dp, *job_.shard_group) : dp));
+    }
   }
 
   // Nothing when it cannot be told.
