@@ -18,7 +18,7 @@
 #include "workloads/model/memory.h"
 #include "workloads/parallel/locality.h"
 #include "workloads/parallel/placement.h"
-#include "workloads/schedule/training_program.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
@@ -39,6 +39,9 @@ SymmetryReport symmetry_report(const PlacedJob& job, const Partition& p, bool is
 
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
+  if (plan.has_profile()) {
+    return fmt::format("dp {}, {} x {} samples per replica", s.dp, plan.micro_batches, plan.job.micro_batch);
+  }
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
   std::string note = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
   if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
@@ -92,11 +95,9 @@ void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
   if (ways.empty()) r.memory_advice = "more GPUs (add nodes), or a smaller model";
 }
 
-// Numbers that follow from the step time.
-void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
-  const double sequences = static_cast<double>(plan.global_batch);
-  r.samples_per_s = sequences / r.step_time_s;
-  r.tokens_per_s = sequences * static_cast<double>(plan.job.seq_len) / r.step_time_s;
+// What a model's geometry adds.
+void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
+  r.tokens_per_s = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len) / r.step_time_s;
   const StepFlops flops = step_flops(plan);
   const double peak = cluster.server->gpu.peak.training().per_second;
   const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
@@ -105,11 +106,17 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
   r.mfu = flops.model / per_gpu_second / peak;
   r.hfu = flops.hardware / per_gpu_second / peak;
   r.flop_convention = kFlopConvention;
+}
+
+// Numbers that follow from the step time.
+void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
+  r.samples_per_s = static_cast<double>(plan.global_batch) / r.step_time_s;
+  if (!plan.has_profile()) add_tokens_and_flops(plan, cluster, r);
   if (!cluster.price_per_gpu_hour) return;
   CostReport cost;
   cost.usd_per_gpu_hour = cluster.price_per_gpu_hour->usd;
   cost.usd_per_step = static_cast<double>(r.gpus) * cost.usd_per_gpu_hour * r.step_time_s / 3600;
-  cost.usd_per_million_tokens = cost.usd_per_step / (*r.tokens_per_s * r.step_time_s) * 1e6;
+  if (r.tokens_per_s) cost.usd_per_million_tokens = cost.usd_per_step / (*r.tokens_per_s * r.step_time_s) * 1e6;
   cost.effective_usd_per_gpu_hour = cost.usd_per_gpu_hour * r.step_time_s / r.ideal_step_time_s;
   r.cost = cost;
 }
@@ -123,7 +130,7 @@ std::vector<std::int64_t> rank_slowdowns(const std::vector<std::int64_t>& by_gpu
 
 // A job ready to run on any network model.
 struct RunnableJob {
-  RunnableJob(const PreparedCluster& on, const ClusterSpec& cluster, const TrainingProgram& of, const TrainingPlan& plan,
+  RunnableJob(const PreparedCluster& on, const ClusterSpec& cluster, const Program& of, const TrainingPlan& plan,
               const RunOptions& options)
       : prepared(on),
         program(of),
@@ -148,7 +155,7 @@ struct RunnableJob {
   }
 
   const PreparedCluster& prepared;
-  const TrainingProgram& program;
+  const Program& program;
   GpuPerformance gpu;
   std::vector<EndpointId> placement;
   std::vector<std::int64_t> slow_gpus;
@@ -178,8 +185,8 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
                   const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
   const double begin = monotonic_seconds();
-  const TrainingProgram program(plan, performance_of(cluster.server->gpu));
-  const RunnableJob job(prepared, cluster, program, plan, options);
+  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu));
+  const RunnableJob job(prepared, cluster, *program, plan, options);
   // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when the run throws.
   std::future<double> ideal;
   if (options.compares_with_ideal) {
@@ -194,7 +201,7 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.job = plan.job.name;
   r.plan = plan_text(plan);
   r.seed = options.seed;
-  r.gpus = program.world_size();
+  r.gpus = program->world_size();
   r.stages = plan.pp();
   r.has_stragglers = cluster.stragglers.has_value();
   r.slow_gpus = std::count_if(job.placed.slowdowns.begin(), job.placed.slowdowns.end(), [](std::int64_t s) { return s > 0; });
@@ -208,7 +215,7 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.events = run.totals.events;
   r.fingerprint = run.totals.fingerprint;
   add_rates(plan, cluster, r);
-  add_memory(plan, cluster.server->gpu, r);
+  if (!plan.has_profile()) add_memory(plan, cluster.server->gpu, r);
   r.bottleneck = bottleneck_sentence(r);
   r.measured = {.wall_s = monotonic_seconds() - begin, .peak_rss_bytes = peak_resident_bytes()};
   return r;

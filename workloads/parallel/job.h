@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "workloads/model/profile.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
 #include "workloads/parallel/placement_spec.h"
@@ -34,7 +35,8 @@ enum class Optimizer : std::uint8_t { kAdam };
 
 struct JobSpec {
   std::string name;
-  TransformerSpec model;
+  TransformerSpec model;               // or
+  std::optional<ProfileSpec> profile;  // data parallelism only; samples stand for sequences, and there is no seq_len
 
   std::int64_t seq_len = 0;
   std::int64_t micro_batch = 1;                       // sequences

@@ -49,6 +49,8 @@ struct TrainingPlan {
   [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.
   [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
+  // Known by measurement: no geometry, hence no FLOPs, tokens or memory, and data parallelism only.
+  [[nodiscard]] bool has_profile() const { return job.profile.has_value(); }
 };
 
 // Layers per stage. Equal where it divides; otherwise embedding and head count as a layer each (126 layers on 16 stages: 7,
