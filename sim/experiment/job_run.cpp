@@ -209,7 +209,7 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.ideal_step_time_s = ideal.valid() ? ideal.get() : r.step_time_s;
   r.breakdown_s = run.breakdown_s;
   r.links = busiest_links(prepared.router, job.partition.links, *model, run.step_time);
-  r.locality = job_locality(program, plan.layout, job.placement, prepared.network);
+  r.locality = job_locality(*program, plan.layout, job.placement, prepared.network);
   r.symmetry = symmetry_report(job.placed, job.partition, options.uses_symmetry);
   r.symmetry.repeated_s = run.skipped.seconds();
   r.events = run.totals.events;

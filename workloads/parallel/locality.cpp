@@ -79,6 +79,8 @@ const char* name_of(CommFamily family) {
       return "dp";
     case CommFamily::kTie:
       return "tie";
+    case CommFamily::kDpReplicate:
+      return "dp_copies";
   }
   return "?";
 }
