@@ -58,13 +58,14 @@ class Predictor {
 
   [[nodiscard]] std::string_view cell(std::string_view column) const { return row_[row_.column(column)]; }
 
+  [[nodiscard]] bool is_ratio() const { return !cell("per_set").empty() || !cell("per_scenario").empty(); }
+
   // Nothing when the row is wrong; the diagnostics say why.
   std::optional<double> predict() {
     const std::optional<double> value = run(cell("scenario"), cell("set"));
-    const std::string_view per_set = cell("per_set");
+    if (!value || !is_ratio()) return value;
     const std::string_view per_scenario = cell("per_scenario");
-    if (!value || (per_set.empty() && per_scenario.empty())) return value;
-    const std::optional<double> base = run(per_scenario.empty() ? cell("scenario") : per_scenario, per_set);
+    const std::optional<double> base = run(per_scenario.empty() ? cell("scenario") : per_scenario, cell("per_set"));
     return base ? std::optional(*value / *base) : std::nullopt;
   }
 
@@ -145,7 +146,7 @@ SuiteResult run_field_suite(std::istream& csv, const std::string& file, const Co
     result.predictions.push_back({.source = std::string(row.cell("source")),
                                   .row = reader.line(),
                                   .what = fmt::format("case {}: {}", row.cell("case"), row.cell("what")),
-                                  .metric = std::string(row.cell("metric")),
+                                  .metric = fmt::format("{}{}", row.is_ratio() ? "ratio of " : "", row.cell("metric")),
                                   .measured = *measured.value,
                                   .predicted = *predicted,
                                   .remark = std::string(row.cell("remark"))});
