@@ -212,6 +212,15 @@ class FieldTable {
     return ref;
   }
 
+  // The key added last is printed only where `is_given` holds: one of two alternatives is left empty.
+  void print_when(std::function<bool(const T&)> is_given) {
+    Entry& e = *entries_.back();
+    e.print = [is_given = std::move(is_given), print = std::move(e.print)](const T& v, ConfigPrinter& p,
+                                                                           const std::string& path) {
+      if (is_given(v)) print(v, p, path);
+    };
+  }
+
   // Runs after T was read without errors; may add errors of its own.
   void validate(std::function<void(const T&, Section&)> check) { checks_.push_back(std::move(check)); }
 

@@ -17,6 +17,7 @@ TimeClass time_class(Stream stream) {
       return TimeClass::kEp;
     case Stream::kDpGather:
     case Stream::kDpReduce:
+    case Stream::kDpReplicate:
       return TimeClass::kDp;
     case Stream::kPpSendNext:
     case Stream::kPpRecvPrev:

@@ -41,9 +41,10 @@ enum class Stream : std::uint8_t {
   kPpRecvPrev,
   kPpSendPrev,  // gradients to the previous stage
   kPpRecvNext,
-  kTie,  // embedding tie between the first and last stage; counts as pp
+  kTie,          // embedding tie between the first and last stage; counts as pp
+  kDpReplicate,  // gradient all-reduces between shard groups
 };
-inline constexpr int kStreamCount = 11;
+inline constexpr int kStreamCount = 12;
 
 // Keys of breakdown_s.
 enum class TimeClass : std::uint8_t { kCompute, kTp, kPp, kDp, kCp, kEp, kBubble, kOther };

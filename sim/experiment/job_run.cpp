@@ -15,15 +15,20 @@
 #include "workloads/model/flops.h"
 #include "workloads/model/memory.h"
 #include "workloads/parallel/placement.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
 
 std::string plan_text(const TrainingPlan& plan) {
   const ParallelLayout::Sizes& s = plan.layout.sizes();
+  if (plan.has_profile()) {
+    return fmt::format("dp {}, {} x {} samples per replica", s.dp, plan.micro_batches, plan.job.micro_batch);
+  }
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
-  const char* optimizer = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
-  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, optimizer,
+  std::string note = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
+  if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
+  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
 }
 
@@ -52,13 +57,9 @@ double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const R
   return run(RunnableJob(prepared, sprayed, job.program, job.placement, options));
 }
 
-}  // namespace
-
-// Numbers that follow from the step time.
-void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
-  const double sequences = static_cast<double>(plan.global_batch);
-  r.samples_per_s = sequences / r.step_time_s;
-  r.tokens_per_s = sequences * static_cast<double>(plan.job.seq_len) / r.step_time_s;
+// What a model's geometry adds.
+void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
+  r.tokens_per_s = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len) / r.step_time_s;
   const StepFlops flops = step_flops(plan);
   const double peak = cluster.server->gpu.peak.training().per_second;
   const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
@@ -67,11 +68,19 @@ void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& 
   r.mfu = flops.model / per_gpu_second / peak;
   r.hfu = flops.hardware / per_gpu_second / peak;
   r.flop_convention = kFlopConvention;
+}
+
+}  // namespace
+
+// Numbers that follow from the step time.
+void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
+  r.samples_per_s = static_cast<double>(plan.global_batch) / r.step_time_s;
+  if (!plan.has_profile()) add_tokens_and_flops(plan, cluster, r);
   if (!cluster.price_per_gpu_hour) return;
   CostReport cost;
   cost.usd_per_gpu_hour = cluster.price_per_gpu_hour->usd;
   cost.usd_per_step = static_cast<double>(r.gpus) * cost.usd_per_gpu_hour * r.step_time_s / 3600;
-  cost.usd_per_million_tokens = cost.usd_per_step / (*r.tokens_per_s * r.step_time_s) * 1e6;
+  if (r.tokens_per_s) cost.usd_per_million_tokens = cost.usd_per_step / (*r.tokens_per_s * r.step_time_s) * 1e6;
   cost.effective_usd_per_gpu_hour = cost.usd_per_gpu_hour * r.step_time_s / r.ideal_step_time_s;
   r.cost = cost;
 }
@@ -83,14 +92,13 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
 RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                   const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const TrainingProgram program(plan, performance_of(cluster.server->gpu));
-  return run_job(prepared, cluster, program, place_ranks(plan, prepared.network, options.seed), options);
+  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu));
+  return run_job(prepared, cluster, plan, *program, place_ranks(plan, prepared.network, options.seed), options);
 }
 
-RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingProgram& program,
+RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan, const Program& program,
                   const std::vector<EndpointId>& placement, const RunOptions& options) {
   const double begin = monotonic_seconds();
-  const TrainingPlan& plan = program.plan();
   const RunnableJob job(prepared, cluster, program, placement, options);
   // The yardstick shares nothing that changes with the run and takes a thread of its own. The future joins it, also when the run throws.
   std::future<double> ideal;
@@ -120,7 +128,7 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.events = run.totals.events;
   r.fingerprint = run.totals.fingerprint;
   add_rates(plan, cluster, r);
-  add_memory(plan, cluster.server->gpu, r);
+  if (!plan.has_profile()) add_memory(plan, cluster.server->gpu, r);
   r.bottleneck = bottleneck_sentence(r);
   r.measured = {.wall_s = monotonic_seconds() - begin, .peak_rss_bytes = peak_resident_bytes()};
   return r;

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "sim/experiment/cluster_run.h"
 #include "sim/report/run_result.h"
 #include "sim/symmetry/partition.h"
-#include "workloads/schedule/training_program.h"
+#include "workloads/parallel/plan.h"
+#include "workloads/program.h"
 
 namespace lockstep {
 
@@ -31,9 +33,9 @@ struct RunOptions {
 // The same on what was prepared from this cluster with options.seed.
 [[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                                 const RunOptions& options);
-// The same on given endpoints, one for each rank.
-[[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingProgram& program,
-                                const std::vector<EndpointId>& placement, const RunOptions& options);
+// The same with the plan's program at hand, on given endpoints, one for each rank.
+[[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
+                                const Program& program, const std::vector<EndpointId>& placement, const RunOptions& options);
 
 // Sets the numbers that follow from the step time and the ideal one: throughput, efficiency, cost.
 void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r);

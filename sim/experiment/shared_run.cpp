@@ -2,13 +2,13 @@
 #include "sim/experiment/shared_run.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 
 #include "base/wide.h"
 #include "sim/engine/process_usage.h"
 #include "sim/experiment/runnable_job.h"
 #include "workloads/schedule/combined_program.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
@@ -40,12 +40,12 @@ SharedRunResult run_jobs(const PreparedCluster& prepared, const ClusterSpec& clu
                          const RunOptions& options) {
   const double begin = monotonic_seconds();
   const std::vector<std::vector<EndpointId>> places = place_jobs(jobs, prepared.network, options.seed);
-  std::deque<TrainingProgram> programs;
+  std::vector<std::unique_ptr<Program>> programs;
   std::vector<RunResult> alone;
   Duration last_end;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    programs.emplace_back(jobs[j].plan, performance_of(cluster.server->gpu));
-    alone.push_back(run_job(prepared, cluster, programs.back(), places[j], options));
+    programs.push_back(make_program(jobs[j].plan, performance_of(cluster.server->gpu)));
+    alone.push_back(run_job(prepared, cluster, jobs[j].plan, *programs.back(), places[j], options));
     last_end = std::max(last_end, jobs[j].start + step_alone(alone.back()));
   }
 
@@ -53,7 +53,7 @@ SharedRunResult run_jobs(const PreparedCluster& prepared, const ClusterSpec& clu
   std::vector<EndpointId> placement;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const Duration start = jobs[j].start;
-    parts.push_back({programs[j], start, steps_to_cover(last_end - start, step_alone(alone[j]))});
+    parts.push_back({*programs[j], start, steps_to_cover(last_end - start, step_alone(alone[j]))});
     placement.insert(placement.end(), places[j].begin(), places[j].end());
   }
   const CombinedProgram program(parts);

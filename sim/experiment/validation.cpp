@@ -43,6 +43,7 @@ const std::vector<Suite>& suites() {
       {"collectives", "ring collectives on one NVSwitch node against published nccl-tests tables", "nccl-tests.csv",
        run_collectives_suite},
       {"training", "whole training steps against published iteration times", "korthikanti-2022.csv", run_training_suite},
+      {"field", "jobs and collectives that users of real clusters reported", "field-cases.csv", run_field_suite},
   };
   return list;
 }

@@ -4,6 +4,7 @@
 //
 //   collectives  rows of nccl-tests tables in which a ring is known to have run, on one NVSwitch node, from 1 GiB up
 //   training     rows of whole training steps with their plan (korthikanti-2022)
+//   field        reports of users of real clusters, jobs and collectives, some as ratios (field-cases)
 //
 // No constant is chosen by table, source or row.
 #pragma once
@@ -26,6 +27,7 @@ struct Prediction {
   std::string metric;  // "busbw_gb_per_s", "step_time_s"
   double measured = 0;
   double predicted = 0;
+  std::string remark;  // what was assumed, why it is off; may be empty
   [[nodiscard]] double error() const { return (predicted - measured) / measured; }
 };
 

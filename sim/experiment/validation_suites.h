@@ -8,6 +8,8 @@ namespace lockstep {
 
 [[nodiscard]] SuiteResult run_collectives_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
                                                 Diagnostics& diagnostics);
+[[nodiscard]] SuiteResult run_field_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
+                                          Diagnostics& diagnostics);
 [[nodiscard]] SuiteResult run_training_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
                                              Diagnostics& diagnostics);
 

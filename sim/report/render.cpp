@@ -56,8 +56,10 @@ Json object(const RunResult& r) {
   put(j, "tflops_per_gpu", r.tflops_per_gpu);
   put(j, "mfu", r.mfu);
   put(j, "hfu", r.hfu);
-  j["peak_tflops"] = r.peak_tflops;
-  j["flop_convention"] = r.flop_convention;
+  if (r.mfu) {
+    j["peak_tflops"] = r.peak_tflops;
+    j["flop_convention"] = r.flop_convention;
+  }
   j["gpus"] = r.gpus;
   if (r.has_stragglers) j["slow_gpus"] = r.slow_gpus;
   if (r.memory) {

@@ -77,7 +77,7 @@ struct RunResult {
   std::optional<double> tflops_per_gpu;  // model FLOPs
   std::optional<double> mfu;
   std::optional<double> hfu;
-  double peak_tflops = 0;
+  double peak_tflops = 0;  // what mfu and hfu are shares of; with flop_convention unused where these are absent
   std::string flop_convention;
   std::optional<MemoryReport> memory;  // of the fullest GPU
   std::string memory_advice;           // empty when it fits

@@ -22,6 +22,20 @@ Json statistics_json(const ErrorStatistics& s) {
           {"bias", s.bias}};
 }
 
+// Equal remarks of neighbouring rows are said once.
+std::vector<std::pair<std::string, std::string>> remarks(const SuiteResult& r) {
+  std::vector<std::pair<std::string, std::string>> out;  // rows, remark
+  for (const Prediction& p : r.predictions) {
+    if (p.remark.empty()) continue;
+    if (!out.empty() && out.back().second == p.remark) {
+      out.back().first += fmt::format(", {}", p.row);
+    } else {
+      out.emplace_back(std::to_string(p.row), p.remark);
+    }
+  }
+  return out;
+}
+
 // How many rows were skipped for each reason, most frequent first.
 std::vector<std::pair<std::string, std::size_t>> reasons(const SuiteResult& r) {
   std::map<std::string, std::size_t> counts;
@@ -57,6 +71,10 @@ std::string to_table(const SuiteResult& r) {
     out += fmt::format("{:<38}{:>6}{:>8.1f} %{:>8.1f} %{:>8.1f} %{:>10}\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
                        100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
   }
+  for (bool is_first = true; const auto& [rows, remark] : remarks(r)) {
+    out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", rows, remark);
+    is_first = false;
+  }
   if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped\n", r.skipped.size());
   for (const auto& [reason, count] : reasons(r)) out += fmt::format("{:>6}  {}\n", count, reason);
   return out;
@@ -76,6 +94,11 @@ std::string to_markdown(const SuiteResult& r) {
         fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
                     100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
   }
+  if (const auto list = remarks(r); !list.empty()) {
+    out += "\n| rows | remark |\n|---|---|\n";
+    for (const auto& [rows, remark] : list) out += fmt::format("| {} | {} |\n", rows, remark);
+  }
+  if (r.skipped.empty()) return out;
   out += "\n| skipped rows | reason |\n|---:|---|\n";
   for (const auto& [reason, count] : reasons(r)) out += fmt::format("| {} | {} |\n", count, reason);
   return out;
@@ -107,6 +130,7 @@ std::string to_json(const SuiteResult& r) {
                                 {"measured", p.measured},
                                 {"predicted", p.predicted},
                                 {"error", p.error()}});
+    if (!p.remark.empty()) j["predictions"].back()["remark"] = p.remark;
   }
   return j.dump(2) + "\n";
 }

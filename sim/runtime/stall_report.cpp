@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStreamName[kStreamCount] = {"compute",      "tp",           "cp",           "ep",
                                                    "dp-gather",    "dp-reduce",    "pp-send-next", "pp-recv-prev",
-                                                   "pp-send-prev", "pp-recv-next", "tie"};
+                                                   "pp-send-prev", "pp-recv-next", "tie",          "dp-replicate"};
 
 std::string describe(const RoleOp& op, const std::vector<Port>& ports) {
   switch (op.kind) {

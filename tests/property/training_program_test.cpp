@@ -24,7 +24,7 @@ RandomPlan random_plan() {
   job.tp = pick({1, 2, 4});
   job.pp = pick({1, 2, 3, 4});
   job.virtual_stages = job.pp > 1 ? pick({1, 1, 2, 3}) : 1;
-  const std::int64_t dp = pick({1, 2, 3});
+  const std::int64_t dp = pick({1, 2, 3, 4});
   const std::int64_t layers = job.virtual_stages > 1 ? job.pp * job.virtual_stages * *rc::gen::inRange<std::int64_t>(1, 3)
                                                      : job.pp + *rc::gen::inRange<std::int64_t>(0, 5);
   job.model = test::tiny(layers);
@@ -32,6 +32,7 @@ RandomPlan random_plan() {
   job.gradient_accumulation =
       job.virtual_stages > 1 ? job.pp * *rc::gen::inRange<std::int64_t>(1, 4) : *rc::gen::inRange<std::int64_t>(1, 9);
   job.strategy = *rc::gen::element(Strategy::kDdp, Strategy::kFsdp);
+  if (job.strategy == Strategy::kFsdp && dp % 2 == 0 && *rc::gen::arbitrary<bool>()) job.shard_group = 2;
   job.distributed_optimizer = job.strategy == Strategy::kDdp && *rc::gen::arbitrary<bool>();
   job.overlap_param_gather = *rc::gen::arbitrary<bool>();
   job.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);

@@ -35,8 +35,29 @@ T draw_one(std::initializer_list<T> values) {
   return values.begin()[draw(0, static_cast<std::int64_t>(values.size()) - 1)];
 }
 
+// A data-parallel job known by measurement, on `ranks` GPUs.
+inline JobSpec draw_profile_job(std::int64_t& ranks, std::int64_t max_ranks) {
+  JobSpec job;
+  job.name = "random profile";
+  ranks = draw(1, max_ranks);
+  job.profile = ProfileSpec{.time_per_sample = Duration::micros(draw_one({10, 300, 9'000})),
+                            .fixed_time = Duration::micros(draw(0, 500))};
+  if (draw_chance(2)) {
+    for (std::int64_t i = draw(1, 8); i > 0; --i) job.profile->layer_bytes.emplace_back(draw_one({0, 3'000'001, 400'000'000}));
+  } else {
+    job.profile->gradient_bytes = Bytes(draw_one({1, 1'000'003, 500'000'000}));
+    job.profile->layers = draw(1, 30);
+  }
+  job.micro_batch = draw(1, 64);
+  job.gradient_accumulation = draw(1, 4);
+  job.overlap_grad_reduce = !draw_chance(3);
+  job.bucket_size = Bytes(draw_one({1'000'000, 10'000'000, 1'000'000'000}));
+  return job;
+}
+
 // At most max_ranks of them.
 inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
+  if (draw_chance(10)) return draw_profile_job(ranks, max_ranks);
   JobSpec job;
   job.name = "random";
   job.tp = draw_one({1, 1, 2, 4, 8});
@@ -54,6 +75,10 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.seq_len = draw_one({128, 1024, 4096});
   job.gradient_accumulation = is_even ? job.pp * draw_one({1, 2, 3, 8}) : draw_one({1, 2, 5, 16, 40});
   job.strategy = draw_one({Strategy::kDdp, Strategy::kDdp, Strategy::kFsdp});
+  if (job.strategy == Strategy::kFsdp && dp > 1 && draw_chance(2)) {
+    const std::int64_t group = draw(2, dp);
+    if (dp % group == 0) job.shard_group = group;
+  }
   job.distributed_optimizer = job.strategy == Strategy::kDdp && draw_chance(2);
   job.overlap_param_gather = !draw_chance(3);
   job.overlap_grad_reduce = !draw_chance(3);

@@ -179,6 +179,15 @@ TEST_F(Jobs, PlansThatCannotBeCutSayWhy) {
   job.gradient_accumulation = 6;
   EXPECT_NE(plan_faults(job, 4).find("multiple of pp 4 micro-batches, not 6"), std::string::npos);
   job = llama70b();
+  job.shard_group = 4;
+  EXPECT_NE(plan_faults(job, 8).find("shard_group: ddp does not shard weights (strategy: fsdp, or no shard_group)"),
+            std::string::npos);
+  job.strategy = Strategy::kFsdp;
+  EXPECT_EQ(plan_faults(job, 8), "");
+  EXPECT_NE(plan_faults(job, 6).find("6 data-parallel ranks are no multiple of shard_group 4 (shard_group 2 divides them)"),
+            std::string::npos)
+      << plan_faults(job, 6);
+  job = llama70b();
   job.placement.endpoints = {0, 0};
   EXPECT_NE(plan_faults(job, 2).find("endpoint 0 is named twice"), std::string::npos);
   job.placement.endpoints = {0, 2};

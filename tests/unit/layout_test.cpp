@@ -29,12 +29,35 @@ TEST(ParallelLayout, TensorParallelIsFastestAndPipelineSlowest) {
   EXPECT_EQ(members(layout, layout.comm(CommFamily::kTie, c)), (std::vector<std::uint32_t>{1, 7}));
 }
 
+// Groups of two of six replicas: replicas 0-1, 2-3, 4-5 shard together; the first of each hold equal shards, and so do the second.
+TEST(ParallelLayout, ShardGroupsAreConsecutiveReplicasAndTheirLikesStandApart) {
+  const ParallelLayout layout({.tp = 2, .dp = 6, .pp = 2, .shard_group = 2});
+  const Coordinates c = layout.coordinates(Rank(12 + 2 * 3 + 1));  // stage 1, replica 3, second of tp
+  EXPECT_EQ(members(layout, layout.comm(CommFamily::kDpGather, c)), (std::vector<std::uint32_t>{12 + 5, 12 + 7}));
+  EXPECT_EQ(members(layout, layout.comm(CommFamily::kDpReduce, c)), (std::vector<std::uint32_t>{12 + 5, 12 + 7}));
+  EXPECT_EQ(members(layout, layout.comm(CommFamily::kDpReplicate, c)), (std::vector<std::uint32_t>{12 + 3, 12 + 7, 12 + 11}));
+}
+
+// One group of all replicas is no group: the same communicators under the same numbers.
+TEST(ParallelLayout, OneShardGroupIsNone) {
+  const ParallelLayout all({.tp = 2, .dp = 6, .pp = 2});
+  const ParallelLayout one({.tp = 2, .dp = 6, .pp = 2, .shard_group = 6});
+  ASSERT_EQ(one.communicator_count(), all.communicator_count());
+  for (std::uint32_t c = 0; c < all.communicator_count(); ++c) {
+    EXPECT_EQ(members(one, CommId(c)), members(all, CommId(c)));
+    EXPECT_EQ(one.family(CommId(c)), all.family(CommId(c)));
+  }
+}
+
 // Every rank is in its own communicators, every communicator has the size of its family, members are in rank order, and the
-// communicators of a family share no rank: for all small sizes, cp included.
+// communicators of a family share no rank: for all small sizes, cp and shard groups included.
 TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
-  for (std::uint32_t code = 0; code < 3 * 2 * 3 * 3; ++code) {
-    const ParallelLayout layout({.tp = 1 + code % 3, .cp = 1 + code / 3 % 2, .dp = 1 + code / 6 % 3, .pp = 1 + code / 18});
-    std::vector<std::set<std::uint32_t>> seen(4);
+  for (std::uint32_t code = 0; code < 3 * 2 * 4 * 3 * 4; ++code) {
+    ParallelLayout::Sizes sizes{
+        .tp = 1 + code % 3, .cp = 1 + code / 3 % 2, .dp = 1 + code / 6 % 4, .pp = 1 + code / 24 % 3, .shard_group = code / 72};
+    if (sizes.shard_group > 0 && sizes.dp * sizes.cp % sizes.shard_group != 0) continue;
+    const ParallelLayout layout(sizes);
+    std::vector<std::set<std::uint32_t>> seen(5);
     for (std::uint32_t c = 0; c < layout.communicator_count(); ++c) {
       const CommFamily family = layout.family(CommId(c));
       const std::vector<std::uint32_t> ranks = members(layout, CommId(c));
@@ -45,8 +68,9 @@ TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
         EXPECT_EQ(layout.comm(family, layout.coordinates(Rank(r))), CommId(c));
       }
     }
-    for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce}) {
-      EXPECT_EQ(seen[static_cast<std::size_t>(f)].size(), layout.world_size());
+    for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kDpReplicate}) {
+      const bool is_absent = f == CommFamily::kDpReplicate && layout.shard_groups() == 1;
+      EXPECT_EQ(seen[static_cast<std::size_t>(f)].size(), is_absent ? 0 : layout.world_size());
     }
     for (std::uint32_t r = 0; r < layout.world_size(); ++r) EXPECT_EQ(layout.rank_of(layout.coordinates(Rank(r))), Rank(r));
   }

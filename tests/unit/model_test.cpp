@@ -191,6 +191,8 @@ TEST(Memory, WeightsGradientsAndAdamAreSixteenOrEighteenBytes) {
   EXPECT_EQ(state(peak_memory(plan_of(job, 16))), 16 * n);
   job.strategy = Strategy::kFsdp;
   EXPECT_EQ(state(peak_memory(plan_of(job, 16))), n);
+  job.shard_group = 8;  // two copies of eight shards
+  EXPECT_EQ(state(peak_memory(plan_of(job, 16))), 2 * n);
 }
 
 // The input of each layer, 2 s b h, and one layer's worth while it runs again.

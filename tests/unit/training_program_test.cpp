@@ -234,6 +234,36 @@ TEST(TrainingProgram, FullShardingGathersLayersTwiceAndScattersOncePerMicroBatch
   EXPECT_EQ(traffic(run, Rank(2), Stream::kDpReduce, CollectiveKind::kReduceScatter), (Traffic{3 * (4 + 1), 3 * 4 * total}));
 }
 
+// In groups of two of four replicas: the same gathers and scatters, and after each scatter an all-reduce of the half of the unit's
+// gradient that is left, which waits for just that scatter.
+TEST(TrainingProgram, ShardGroupsAllReduceTheirShareAfterEveryScatter) {
+  JobSpec job = job_of(test::tiny(4));
+  job.strategy = Strategy::kFsdp;
+  job.shard_group = 2;
+  job.gradient_accumulation = 3;
+  const TrainingProgram program(plan_of(job, 4), ideal_gpu());
+  ProgramInterpreter run(program);
+  ASSERT_TRUE(run.run());
+  const std::int64_t total = parameter_count(job.model);
+  EXPECT_EQ(traffic(run, Rank(2), Stream::kDpReduce, CollectiveKind::kReduceScatter), (Traffic{3 * (4 + 1), 3 * 4 * total}));
+  EXPECT_EQ(traffic(run, Rank(2), Stream::kDpReplicate, CollectiveKind::kAllReduce), (Traffic{3 * (4 + 1), 3 * 4 * total / 2}));
+  std::vector<std::int64_t> scatters;  // operations of the reducing stream up to each of its scatters
+  const std::vector<Op>& reduces = run.ops(Rank(2), Stream::kDpReduce);
+  for (std::size_t i = 0; i < reduces.size(); ++i) {
+    if (reduces[i].kind == OpKind::kCollective) scatters.push_back(static_cast<std::int64_t>(i) + 1);
+  }
+  std::size_t n = 0;
+  for (const Op& op : run.ops(Rank(2), Stream::kDpReplicate)) {
+    if (op.kind != OpKind::kWait) continue;
+    EXPECT_EQ(op.wait_stream, Stream::kDpReduce);
+    EXPECT_EQ(op.wait_count, scatters.at(n++));
+  }
+  // The optimizer comes after the last of them.
+  const std::size_t last = run.ops(Rank(2), Stream::kDpReplicate).size() - 1;
+  EXPECT_GE(run.end_time(),
+            run.end_of(Rank(2), Stream::kDpReplicate, last) + program.kernels()[optimizer_kernel_id(0)].time.picos());
+}
+
 // Without prefetch the gather of unit j waits for all compute before that unit. p units ahead, gather j waits for what gather
 // j - p waits for then, and the first p + 1 wait for nothing.
 TEST(TrainingProgram, GathersRunAtMostPrefetchUnitsAhead) {

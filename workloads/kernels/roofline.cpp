@@ -51,6 +51,12 @@ double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
   return std::max(work.flops / (gpu.peak_flops * efficiency(gpu, work)), memory);
 }
 
+// WHY not an error: a slow enough GPU is a legal question, and a run that meets such a kernel says that it never ends.
+Duration kernel_duration(double seconds) {
+  constexpr double kLongestSeconds = 9.19e6;  // just within the range of time
+  return seconds < kLongestSeconds ? Duration::from_seconds(seconds) : Instant::never() - Instant();
+}
+
 Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu) {
   Kernel k{.name = std::move(name), .flops = 0, .bytes = 0, .time = {}};
   double seconds = 0;
@@ -59,9 +65,7 @@ Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerfor
     k.bytes += w.bytes;
     seconds += kernel_seconds(gpu, w);
   }
-  // WHY not an error: a slow enough GPU is a legal question, and a run that meets such a kernel says that it never ends.
-  constexpr double kLongestSeconds = 9.19e6;  // just within the range of time
-  k.time = seconds < kLongestSeconds ? Duration::from_seconds(seconds) : Instant::never() - Instant();
+  k.time = kernel_duration(seconds);
   return k;
 }
 

@@ -57,6 +57,8 @@ struct GemmShape {
 
 [[nodiscard]] double efficiency(const GpuPerformance& gpu, const KernelWork& work);
 [[nodiscard]] double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work);
+// Time of a kernel as a program carries it: one beyond the range of time never ends.
+[[nodiscard]] Duration kernel_duration(double seconds);
 // The kernels of one operation of a program run one after the other: flops, bytes and times add up.
 [[nodiscard]] Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu);
 

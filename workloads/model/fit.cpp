@@ -29,6 +29,9 @@ std::vector<Change> changes_of(const JobSpec& job) {
   if (job.recompute != Recompute::kFull) {
     out.push_back({"recompute: full", [](JobSpec& j) { j.recompute = Recompute::kFull; }});
   }
+  if (job.shard_group) {
+    out.push_back({"no shard_group", [](JobSpec& j) { j.shard_group.reset(); }});
+  }
   if (job.strategy != Strategy::kFsdp) {
     if (!job.distributed_optimizer) {
       out.push_back({"distributed_optimizer: true", [](JobSpec& j) { j.distributed_optimizer = true; }});

@@ -88,9 +88,9 @@ std::int64_t layer_activation_bytes(const TrainingPlan& plan) {
 }
 
 MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage) {
-  const bool is_sharded = plan.job.strategy == Strategy::kFsdp && plan.replicas() > 1;
+  const bool is_sharded = plan.job.strategy == Strategy::kFsdp && plan.optimizer_shards() > 1;
   const std::int64_t parameters = stage_parameters(plan, stage);
-  const std::int64_t weights = ceil_div(parameters, is_sharded ? plan.replicas() : 1);
+  const std::int64_t weights = ceil_div(parameters, is_sharded ? plan.optimizer_shards() : 1);
   MemoryBytes m;
   m.parameters = checked_mul(weights, bytes_per_element(plan.job.precision));
   m.gradients = checked_mul(weights, bytes_per_element(plan.job.grad_dtype));

@@ -3,7 +3,7 @@
 //
 // Weights, gradients, optimizer: 2 bytes per weight, grad_dtype per gradient, 12 for Adam (32-bit master weight and two
 // moments): 18 in all with 32-bit gradients, 16 with 16-bit ones (Rajbhandari et al. 2019, arXiv 1910.02054). FSDP divides all
-// three by the data-parallel size D, a distributed optimizer the 12 (6 + 12/D in all, as Megatron-LM counts).
+// three by the data-parallel size D (or its shard group), a distributed optimizer the 12 (6 + 12/D in all, as Megatron-LM counts).
 // Activations: what backward needs, counted tensor by tensor (inputs of every matrix product and norm, of the activation
 // function, of the attention core, dropout masks), as Korthikanti et al. 2022, arXiv 2205.05198, do for GPT: 34 s b h bytes per
 // layer and 5 a s^2 b for unfused scores. A gated MLP stores both branches and their product; grouped queries store fewer

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "workloads/collectives/algorithm.h"
+#include "workloads/model/profile.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
 #include "workloads/parallel/placement_spec.h"
@@ -20,7 +21,7 @@ template <class T>
 class FieldTable;
 
 // How the data-parallel replicas keep weights in step: DDP all-reduces gradients (or with a distributed optimizer scatters them
-// and gathers weights), FSDP shards everything (ZeRO-3).
+// and gathers weights), FSDP shards everything (ZeRO-3), over all replicas or in groups that are copies of each other.
 enum class Strategy : std::uint8_t { kDdp, kFsdp };
 // What backward computes again: nothing, the attention core, or the whole layer.
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
@@ -35,7 +36,8 @@ enum class Optimizer : std::uint8_t { kAdam };
 
 struct JobSpec {
   std::string name;
-  TransformerSpec model;
+  TransformerSpec model;               // or
+  std::optional<ProfileSpec> profile;  // data parallelism only; samples stand for sequences, and there is no seq_len
 
   std::int64_t seq_len = 0;
   std::int64_t micro_batch = 1;                       // sequences
@@ -52,12 +54,13 @@ struct JobSpec {
   bool scatter_gather = false;  // pipeline messages cut by tp and gathered again on arrival
 
   Strategy strategy = Strategy::kDdp;
-  bool distributed_optimizer = false;      // DDP: optimizer state sharded over the replicas (ZeRO-1)
-  bool overlap_param_gather = true;        // ... whose weights come back during the first forward of the next step
-  std::int64_t prefetch = 1;               // FSDP units gathered ahead of the one that computes
-  std::optional<Bytes> bucket_size;        // DDP: a bucket closes when it holds this much; absent: see bucket_limits()
-  std::optional<Bytes> first_bucket_size;  // DDP: so that the first reduction starts early
-  bool overlap_grad_reduce = true;         // DDP: buckets leave during the last backward, not after it
+  bool distributed_optimizer = false;       // DDP: optimizer state sharded over the replicas (ZeRO-1)
+  bool overlap_param_gather = true;         // ... whose weights come back during the first forward of the next step
+  std::int64_t prefetch = 1;                // FSDP units gathered ahead of the one that computes
+  std::optional<std::int64_t> shard_group;  // FSDP: replicas that shard together, consecutive ones; absent: all
+  std::optional<Bytes> bucket_size;         // DDP: a bucket closes when it holds this much; absent: see bucket_limits()
+  std::optional<Bytes> first_bucket_size;   // DDP: so that the first reduction starts early
+  bool overlap_grad_reduce = true;          // DDP: buckets leave during the last backward, not after it
 
   Algorithm algorithm = Algorithm::kRing;  // of its collectives, where it can do them; kAuto: of each the fastest when alone
 

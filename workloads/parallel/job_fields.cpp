@@ -8,11 +8,30 @@ namespace {
 
 constexpr std::int64_t kMostRanks = 1 << 20;
 
+bool has_model(const JobSpec& job) { return job.model.layers > 0; }
+
+void check_what_computes(const JobSpec& job, Section& s) {
+  if (job.profile && has_model(job)) {
+    s.error("profile", "a job computes a model or a profile, not both", "leave one of them out");
+  } else if (job.profile) {
+    if (job.seq_len > 0) s.error("seq_len", "a profile has samples, not sequences of tokens", "leave it out");
+  } else {
+    if (!has_model(job)) {
+      s.error("model", "the key 'model' is missing",
+              "a shipped model or a YAML file; or a profile: gradient bytes and time per sample");
+    }
+    if (job.seq_len == 0) s.error("seq_len", "the key 'seq_len' is missing", "length of a sequence, in tokens");
+  }
+}
+
 void add_batch(FieldTable<JobSpec>& t) {
   t.reference("model", &JobSpec::model, model_fields(), FieldTable<JobSpec>::Loader<TransformerSpec>(read_model))
-      .required()
-      .doc("a shipped model, a YAML file, or the config.json of a Hugging Face model");
-  t.field("seq_len", &JobSpec::seq_len).required().range(1, 1 << 24).unit("tokens").doc("length of a sequence");
+      .doc("a shipped model, a YAML file, or the config.json of a Hugging Face model; required unless profile is given");
+  t.print_when([](const JobSpec& job) { return has_model(job); });
+  t.section("profile", &JobSpec::profile, profile_fields())
+      .doc("instead of model: a data-parallel job by measurement, gradient bytes and time per sample");
+  t.field("seq_len", &JobSpec::seq_len).range(1, 1 << 24).unit("tokens").doc("length of a sequence; required with a model");
+  t.print_when([](const JobSpec& job) { return job.seq_len > 0; });
   t.field("micro_batch", &JobSpec::micro_batch)
       .range(1, 65'536)
       .unit("sequences")
@@ -83,6 +102,14 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
       .unit("layers")
       .doc("fsdp: gathered ahead of the layer that computes")
       .source("PyTorch FSDP gathers the next layer while one computes");
+  t.field("shard_group", &JobSpec::shard_group)
+      .range(2, kMostRanks)
+      .unit("data-parallel ranks")
+      .doc(
+          "fsdp: consecutive ranks that shard the weights among themselves; gradients are then all-reduced between such "
+          "groups; "
+          "absent: all ranks shard")
+      .source("PyTorch FSDP, HYBRID_SHARD: a group is a node");
   t.field("bucket_size", &JobSpec::bucket_size)
       .at_least(Bytes(1))
       .doc(
@@ -139,6 +166,7 @@ const FieldTable<JobSpec>& job_fields() {
     add_data_parallelism(t);
     add_collectives(t);
     add_numerics(t);
+    t.validate(check_what_computes);
     return t;
   }();
   return table;

@@ -8,7 +8,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array kFamilies{CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie};
+constexpr std::array kFamilies{CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie,
+                               CommFamily::kDpReplicate};
 
 }  // namespace
 
@@ -16,6 +17,7 @@ ParallelLayout::ParallelLayout(Sizes sizes) : sizes_(sizes) {
   const std::uint64_t pairs[2] = {std::uint64_t{sizes.tp} * sizes.cp, std::uint64_t{sizes.dp} * sizes.pp};
   LOCKSTEP_CHECK(pairs[0] > 0 && pairs[1] > 0, "a parallel size is 0");
   LOCKSTEP_CHECK(pairs[0] <= (1u << 31) / pairs[1], "{} x {} ranks are more than 2^31", pairs[0], pairs[1]);
+  LOCKSTEP_CHECK(replicas() % shard_group() == 0, "{} replicas in groups of {}", replicas(), shard_group());
 }
 
 Rank ParallelLayout::rank_of(const Coordinates& c) const {
@@ -41,35 +43,58 @@ std::uint32_t ParallelLayout::comm_size(CommFamily family) const {
       return sizes_.tp;
     case CommFamily::kDpGather:
     case CommFamily::kDpReduce:
-      return sizes_.dp * sizes_.cp;
+      return shard_group();
     case CommFamily::kTie:
       return sizes_.pp > 1 ? 2 : 1;
+    case CommFamily::kDpReplicate:
+      return shard_groups();
   }
   return 1;
+}
+
+// The last family joins nobody where there is one shard group, and has no communicators then.
+std::uint32_t ParallelLayout::family_count(CommFamily family) const {
+  switch (family) {
+    case CommFamily::kTp:
+      return world_size() / sizes_.tp;
+    case CommFamily::kDpGather:
+    case CommFamily::kDpReduce:
+      return sizes_.tp * sizes_.pp * shard_groups();
+    case CommFamily::kTie:
+      return world_size() / sizes_.pp;
+    case CommFamily::kDpReplicate:
+      return shard_groups() == 1 ? 0 : sizes_.tp * sizes_.pp * shard_group();
+  }
+  return 0;
 }
 
 std::uint32_t ParallelLayout::base_of(CommFamily family) const {
   std::uint32_t base = 0;
   for (const CommFamily f : kFamilies) {
     if (f == family) break;
-    base += f == CommFamily::kTp ? world_size() / sizes_.tp : sizes_.tp * sizes_.pp;
+    base += family_count(f);
   }
   return base;
 }
 
-std::uint32_t ParallelLayout::communicator_count() const { return base_of(CommFamily::kTie) + world_size() / sizes_.pp; }
+std::uint32_t ParallelLayout::communicator_count() const { return base_of(kFamilies.back()) + family_count(kFamilies.back()); }
 
 CommId ParallelLayout::comm(CommFamily family, const Coordinates& c) const {
   const std::uint32_t base = base_of(family);
+  const std::uint32_t replica = c.dp * sizes_.cp + c.cp;
+  const std::uint32_t copy = c.pp * sizes_.tp + c.tp;  // of the ranks that hold the same part of the model
   switch (family) {
     case CommFamily::kTp:
-      return CommId(base + (c.pp * sizes_.dp + c.dp) * sizes_.cp + c.cp);
+      return CommId(base + c.pp * replicas() + replica);
     case CommFamily::kDpGather:
     case CommFamily::kDpReduce:
-      return CommId(base + c.pp * sizes_.tp + c.tp);
+      return CommId(base + copy * shard_groups() + replica / shard_group());
     case CommFamily::kTie:
       LOCKSTEP_CHECK(c.pp == 0 || c.pp == sizes_.pp - 1, "stage {} ties no embedding", c.pp);
-      return CommId(base + (c.dp * sizes_.cp + c.cp) * sizes_.tp + c.tp);
+      return CommId(base + replica * sizes_.tp + c.tp);
+    case CommFamily::kDpReplicate:
+      LOCKSTEP_CHECK(shard_groups() > 1, "one shard group has nobody to copy to");
+      return CommId(base + copy * shard_group() + replica % shard_group());
   }
   return CommId::none();
 }
@@ -87,20 +112,25 @@ void ParallelLayout::members(CommId comm, std::vector<Rank>& out) const {
   out.clear();
   const CommFamily f = family(comm);
   const std::uint32_t group = comm.value() - base_of(f);
+  // Replicas first, first + step, ... of the ranks that hold the `copy`-th part of the model.
+  const auto add_replicas = [&](std::uint32_t copy, std::uint32_t first, std::uint32_t step) {
+    const std::uint32_t base = (copy / sizes_.tp) * replicas() * sizes_.tp + copy % sizes_.tp;
+    for (std::uint32_t i = 0; i < comm_size(f); ++i) out.push_back(Rank(base + (first + i * step) * sizes_.tp));
+  };
   switch (f) {
     case CommFamily::kTp:
       for (std::uint32_t i = 0; i < sizes_.tp; ++i) out.push_back(Rank(group * sizes_.tp + i));
       break;
     case CommFamily::kDpGather:
-    case CommFamily::kDpReduce: {
-      const std::uint32_t replicas = sizes_.dp * sizes_.cp;
-      const std::uint32_t first = (group / sizes_.tp) * replicas * sizes_.tp + group % sizes_.tp;
-      for (std::uint32_t i = 0; i < replicas; ++i) out.push_back(Rank(first + i * sizes_.tp));
+    case CommFamily::kDpReduce:
+      add_replicas(group / shard_groups(), group % shard_groups() * shard_group(), 1);
       break;
-    }
     case CommFamily::kTie:
       out.push_back(Rank(group));
       if (sizes_.pp > 1) out.push_back(Rank(group + (sizes_.pp - 1) * (world_size() / sizes_.pp)));
+      break;
+    case CommFamily::kDpReplicate:
+      add_replicas(group / shard_group(), group % shard_group(), shard_group());
       break;
   }
 }

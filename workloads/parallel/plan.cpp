@@ -28,18 +28,24 @@ class Resolver {
   }
 
   std::optional<TrainingPlan> resolve() {
-    check_shards();
-    check_stages();
-    check_options();
+    if (job_.profile) {
+      check_profile();
+    } else {
+      check_shards();
+      check_stages();
+      check_options();
+    }
     check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    if (dp) check_shard_group(*dp);
     check_placement();
-    if (!has_failed_) check_magnitude();
+    if (!has_failed_ && !job_.profile) check_magnitude();
     if (has_failed_) return std::nullopt;
     plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
                                    .dp = static_cast<std::uint32_t>(*dp),
-                                   .pp = static_cast<std::uint32_t>(job_.pp)});
+                                   .pp = static_cast<std::uint32_t>(job_.pp),
+                                   .shard_group = static_cast<std::uint32_t>(job_.shard_group.value_or(0))});
     return plan_;
   }
 
@@ -160,6 +166,35 @@ class Resolver {
   // "the cluster has 128": of which the sizes must be a part.
   [[nodiscard]] std::string available() const {
     return gpus_ == cluster_.gpus ? fmt::format("the cluster has {}", gpus_) : fmt::format("the job takes {}", gpus_);
+  }
+
+  // A profile says what one GPU does with a whole model.
+  void check_profile() {
+    const auto only = [&](bool is_good, std::string_view key, std::string_view what, std::string_view hint) {
+      if (!is_good) fail(key, fmt::format("a profile is a whole model on one GPU: {}", what), std::string(hint));
+    };
+    only(job_.tp == 1, "tp", "it cannot be cut", "tp: 1, or a model");
+    only(job_.pp == 1, "pp", "it cannot be cut", "pp: 1, or a model");
+    only(job_.stages.empty(), "stages", "it has no pipeline stages", "leave it out, or give a model");
+    only(job_.virtual_stages == 1, "virtual_stages", "it has no pipeline stages", "virtual_stages: 1, or a model");
+    only(!job_.sequence_parallel, "sequence_parallel", "it cannot be cut", "sequence_parallel: false, or a model");
+    only(job_.strategy == Strategy::kDdp, "strategy", "it cannot be sharded", "strategy: ddp, or a model");
+    only(!job_.distributed_optimizer, "distributed_optimizer", "its optimizer is part of fixed_time",
+         "distributed_optimizer: false, or a model");
+    only(job_.recompute == Recompute::kNone, "recompute", "its time is as measured", "recompute: none, or a model");
+    plan_.stage_layers = {job_.profile->parts()};
+  }
+
+  void check_shard_group(std::int64_t dp) {
+    if (!job_.shard_group) return;
+    if (job_.strategy != Strategy::kFsdp) {
+      fail("shard_group", "ddp does not shard weights", "strategy: fsdp, or no shard_group");
+    } else if (dp % *job_.shard_group != 0) {
+      fail("shard_group", fmt::format("{} data-parallel ranks are no multiple of shard_group {}", dp, *job_.shard_group),
+           dp == 1 ? "without replicas there is nothing to shard: no shard_group"
+                   : fmt::format("shard_group {} divides them",
+                                 std::gcd(dp, *job_.shard_group) > 1 ? std::gcd(dp, *job_.shard_group) : dp));
+    }
   }
 
   // Nothing when it cannot be told.

@@ -26,11 +26,14 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
   // Ranks that hold the same weights: dp x cp.
-  [[nodiscard]] std::int64_t replicas() const { return layout.comm_size(CommFamily::kDpReduce); }
-  // Parts the optimizer's state is cut into.
+  [[nodiscard]] std::int64_t replicas() const { return layout.replicas(); }
+  // Parts the optimizer's state is cut into; FSDP cuts weights and gradients into as many.
   [[nodiscard]] std::int64_t optimizer_shards() const {
-    return job.strategy == Strategy::kFsdp || job.distributed_optimizer ? replicas() : 1;
+    if (job.strategy == Strategy::kFsdp) return layout.shard_group();
+    return job.distributed_optimizer ? replicas() : 1;
   }
+  // Sharded in groups that hold copies of each other.
+  [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }
   [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage) const {
     return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
   }
@@ -46,6 +49,8 @@ struct TrainingPlan {
   [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
   // The last stage computes logits with a copy of the word embedding of the first.
   [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
+  // Known by measurement: no geometry, hence no FLOPs, tokens or memory, and data parallelism only.
+  [[nodiscard]] bool has_profile() const { return job.profile.has_value(); }
 };
 
 // Layers per stage. Equal where it divides; otherwise embedding and head count as a layer each (126 layers on 16 stages: 7,

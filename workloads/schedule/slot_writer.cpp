@@ -269,9 +269,7 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
     if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
     if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
     if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
-    if (bytes == 0) return;
-    catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
-    collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+    if (bytes > 0) scatter_gradient(bytes);
     return;
   }
   if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
@@ -280,6 +278,15 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
          stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
     push_bucket();
   }
+}
+
+// In shard groups the rank's share goes on to the ranks that hold the same one.
+void SlotWriter::scatter_gradient(std::int64_t bytes) {
+  catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
+  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+  if (!plan_.is_hybrid()) return;
+  wait_all(Stream::kDpReplicate, Stream::kDpReduce);
+  collective(Stream::kDpReplicate, CommFamily::kDpReplicate, CollectiveKind::kAllReduce, bytes / plan_.optimizer_shards());
 }
 
 void SlotWriter::push_bucket() {
@@ -294,6 +301,7 @@ void SlotWriter::finish() {
     while (scratch(kNextBucket) < std::ssize(stage_.buckets)) push_bucket();
   }
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
+  if (pushed(Stream::kDpReplicate) > 0) wait_all(Stream::kCompute, Stream::kDpReplicate);
   if (plan_.has_embedding_copy() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
     wait_all(Stream::kTie, Stream::kCompute);
     collective(Stream::kTie, CommFamily::kTie, CollectiveKind::kAllReduce, program_.messages_.tie);

@@ -77,6 +77,7 @@ class SlotWriter {
   void gather_updates();
   void use_updates(const Unit& unit, ModelPart part);
   void reduce_ready(const Unit& unit, ModelPart part);
+  void scatter_gradient(std::int64_t bytes);
   void push_bucket();
   void finish();
 

@@ -48,10 +48,10 @@ void TrainingProgram::build_messages() {
   messages_.loss_scalars = checked_mul(tokens, 4);
   const std::int64_t layer =
       stage_part_parameters(plan_, ModelPart::kAttention) + stage_part_parameters(plan_, ModelPart::kMlp);
-  messages_.layer_weights = padded_bytes(layer, plan_.replicas(), plan_.job.precision);
-  messages_.layer_grads = padded_bytes(layer, plan_.replicas(), plan_.job.grad_dtype);
+  messages_.layer_weights = padded_bytes(layer, plan_.optimizer_shards(), plan_.job.precision);
+  messages_.layer_grads = padded_bytes(layer, plan_.optimizer_shards(), plan_.job.grad_dtype);
   const std::int64_t word_embedding = parameter_tensors(m, ModelPart::kEmbedding).front().rank_elements(plan_.tp());
-  const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.replicas() : 1;
+  const std::int64_t shards = plan_.job.strategy == Strategy::kFsdp ? plan_.optimizer_shards() : 1;
   messages_.tie = ceil_div(word_embedding, shards) * bytes_per_element(plan_.job.grad_dtype);
 }
 
@@ -63,8 +63,8 @@ void TrainingProgram::build_stages() {
     std::int64_t root = 0;
     if (plan_.is_first(stage)) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
     if (plan_.is_last(stage)) root += stage_part_parameters(plan_, ModelPart::kHead);
-    data.root_weights = padded_bytes(root, plan_.replicas(), plan_.job.precision);
-    data.root_grads = padded_bytes(root, plan_.replicas(), plan_.job.grad_dtype);
+    data.root_weights = padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision);
+    data.root_grads = padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype);
   }
 }
 
@@ -98,6 +98,8 @@ std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
       return bit(is_sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
     case CommFamily::kTie:
       return plan_.has_embedding_copy() ? bit(CollectiveKind::kAllReduce) : 0;
+    case CommFamily::kDpReplicate:
+      return plan_.is_hybrid() ? bit(CollectiveKind::kAllReduce) : 0;
   }
   return 0;
 }
@@ -105,7 +107,8 @@ std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
 void TrainingProgram::ports(Rank rank, std::vector<Port>& out) const {
   const Coordinates at = plan_.layout.coordinates(rank);
   const bool is_end = plan_.is_first(at.pp) || plan_.is_last(at.pp);
-  for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie}) {
+  for (const CommFamily f :
+       {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie, CommFamily::kDpReplicate}) {
     if (family_kinds(f) == 0 || (f == CommFamily::kTie && !is_end)) continue;
     out.push_back({.kind = Port::Kind::kCommunicator, .comm = plan_.layout.comm(f, at)});
   }

@@ -19,6 +19,8 @@
 // - FSDP (Zhao et al. 2023, arXiv 2304.11277): units are gathered before forward and again before backward, at most `prefetch`
 //   units ahead of the one that computes; every backward reduce-scatters its unit. Embedding and head form the root unit: it
 //   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
+//   In shard groups (PyTorch's HYBRID_SHARD) gathers and scatters stay within a group; what a rank is left with of a unit's gradient
+//   is all-reduced with its likes in the other groups right after its scatter, on a stream of its own.
 // - A tied embedding is all-reduced between the first and the last stage after the data-parallel reduction.
 // Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading, overlap of forward tensor-parallel
 // collectives with chunks of the adjacent matrix product.
