@@ -54,13 +54,15 @@ int run(const VerbContext& context) {
     context.out << printer.text();
     return kOk;
   }
-  Progress progress;
+  ProgressLine line(ProgressLine::InLogs::kSilent);
   const RunOptions options{.network = network_kind(arguments.text("network")),
                            .seed = seed_of(arguments),
                            .uses_symmetry = !arguments.has("no-symmetry"),
-                           .on_progress = [&](Instant now, std::int64_t events) { progress.show(now, events); }};
+                           .on_progress = [&line](Instant now, std::int64_t events) {
+                             line.show([=](double seconds) { return run_progress_text(now, events, seconds); });
+                           }};
   RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
-  progress.clear();
+  line.clear();
   result.scenario = scenario->spec.name;
   result.network = arguments.text("network");
   result.version = LOCKSTEP_VERSION;
