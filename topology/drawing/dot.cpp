@@ -66,7 +66,7 @@ class DotWriter {
         box.hidden > 0 ? ", style=\"rounded,dashed\"" : "");
   }
 
-  // `path` numbers the group within those around it: "_0_2".
+  // Invisible edges keep the order of a row. `path` numbers the group within those around it: "_0_2".
   void write_group(const DrawnGroup& g, const std::string& path, std::size_t depth) {
     const std::string indent(2 * depth, ' ');
     std::map<int, std::vector<std::uint32_t>> tiers;
@@ -74,6 +74,9 @@ class DotWriter {
     for (const auto& [tier, row] : tiers) {
       add("{}{{ rank=same;\n", indent);
       for (const std::uint32_t b : row) write_box(d_.boxes[b], indent + "  ");
+      for (std::size_t i = 1; i < row.size(); ++i) {
+        add("{}  \"{}\"--\"{}\" [style=invis];\n", indent, escaped(d_.boxes[row[i - 1]].name), escaped(d_.boxes[row[i]].name));
+      }
       add("{}}}\n", indent);
     }
     for (const std::uint32_t b : g.nodes) write_box(d_.boxes[b], indent);
