@@ -16,6 +16,7 @@ namespace {
 // The network with its oversubscription in the legend.
 Drawing draw_cluster(const ClusterSpec& cluster, const Network& network, const DrawingLimits& limits) {
   Drawing drawing = draw_network(network, cluster.name, limits);
+  if (!std::holds_alternative<FoldedClos>(network.fabric())) return drawing;
   const FabricSize size = cluster_fabric(cluster);
   if (size.leaf.real > 0) {
     std::string text = fmt::format("oversubscription {:.4g}:1 above the leaves", size.leaf.real);
@@ -32,9 +33,10 @@ int run_topo(const VerbContext& context) {
   if (format == "dot" || format == "svg") {
     const DrawingLimits limits = context.arguments.has("all") ? DrawingLimits::none() : DrawingLimits{};
     const Drawing drawing = draw_cluster(cluster, network, limits);
-    context.out << (format == "dot" ? to_dot(drawing) : to_svg(drawing, draw_node(network)));
+    context.out << (format == "dot" ? to_dot(drawing) : to_svg(drawing, draw_node(network, limits)));
     return kOk;
   }
+  if (context.arguments.has("all")) throw UserError("--all is about drawings", "add --format svg or --format dot");
   const TopologyReport report = report_topology(cluster, network);
   context.out << (format == "json" ? to_json(report) : to_table(report));
   return kOk;

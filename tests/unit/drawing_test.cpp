@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <pugixml.hpp>
 
 #include "tests/support/cluster_fixtures.h"
+#include "tests/support/topology_fixtures.h"
 #include "topology/drawing/dot.h"
 #include "topology/drawing/layout.h"
 #include "topology/drawing/svg.h"
@@ -15,9 +18,11 @@
 namespace lockstep {
 namespace {
 
+const Wire kWire = Wire::pure(Rate::gbps(100), Duration::micros(1));
+
 Network hosts_on_clos(std::uint32_t nodes, const FabricShape& counts) {
   FabricShape shape = counts;
-  shape.host = shape.leaf_spine = shape.spine_core = Wire::pure(Rate::gbps(100), Duration::micros(1));
+  shape.host = shape.leaf_spine = shape.spine_core = kWire;
   return Network({.nodes = nodes, .server = BareHost{}, .fabric = shape});
 }
 
@@ -86,22 +91,97 @@ TEST(Drawing, NeverHidesASingleOne) {
   }
 }
 
+Network hosts_on_graph(std::uint32_t nodes, std::uint32_t nodes_per_switch, SwitchLayout layout) {
+  GraphShape shape{.layout = std::move(layout), .switch_of_port = {}, .host = kWire};
+  for (std::uint32_t n = 0; n < nodes; ++n) shape.switch_of_port.push_back(n / nodes_per_switch);
+  return Network({.nodes = nodes, .server = BareHost{}, .graph = shape});
+}
+
+Network dragonfly(int groups, int routers) {
+  return hosts_on_graph(static_cast<std::uint32_t>(2 * groups * routers), 2,
+                        Dragonfly({.groups = groups, .routers_per_group = routers, .global_cables = 2}, kWire, kWire));
+}
+
+Network torus(const std::vector<int>& dimensions) {
+  const int switches = std::accumulate(dimensions.begin(), dimensions.end(), 1, std::multiplies<>());
+  return hosts_on_graph(static_cast<std::uint32_t>(switches), 1, Torus(dimensions, kWire));
+}
+
+// 3 groups of 4 routers: 6 local cables each, and from each group 2 to both others, 6 in all. A router says that it has 2 nodes.
+TEST(Drawing, OfADragonflyIsARingOfGroups) {
+  const Drawing d = draw_network(dragonfly(3, 4), "d");
+  EXPECT_EQ(d.arrangement, Arrangement::kRing);
+  EXPECT_EQ(d.boxes.size(), 12u);
+  EXPECT_EQ(d.boxes[5].name, "group1.router1");
+  EXPECT_EQ(d.boxes[5].label, "router1");
+  EXPECT_EQ(d.boxes[5].detail, "2 nodes");
+  EXPECT_EQ(d.cables.size(), 3u * 6 + 6);
+}
+
+// 20 groups of 10 routers: groups 0 to 6 and 19, of each routers 0 to 3 and 9.
+TEST(Drawing, OfALargeDragonflyShowsTheFirstAndTheLast) {
+  const Drawing d = draw_network(dragonfly(20, 10), "d");
+  ASSERT_EQ(d.root.groups.size(), 9u);
+  EXPECT_EQ(d.root.groups[7].title, "12 more groups");
+  EXPECT_EQ(switches_shown(d, DeviceKind::kSwitch), 8 * 5);
+}
+
+// 4 x 3 switches: every one has a cable on in each dimension, 24 in all. Number (x 3 + y) is in column x and row y.
+TEST(Drawing, OfATorusIsAGrid) {
+  const Drawing d = draw_network(torus({4, 3}), "t");
+  EXPECT_EQ(d.arrangement, Arrangement::kGrid);
+  EXPECT_EQ(d.boxes.size(), 12u);
+  EXPECT_EQ(d.cables.size(), 24u);
+  EXPECT_EQ(d.boxes[7].name, "switch(2,1)");
+  EXPECT_EQ(d.root.groups[7].cell.column, 2);
+  EXPECT_EQ(d.root.groups[7].cell.row, 1);
+}
+
+// 10 x 10 x 10: of every dimension 0, 1, 2 and 9. In each of four planes a gap for columns, and one for rows in every column.
+TEST(Drawing, OfALargeTorusShowsTheFirstAndTheLast) {
+  const Drawing d = draw_network(torus({10, 10, 10}), "t");
+  EXPECT_EQ(switches_shown(d, DeviceKind::kSwitch), 64);
+  const auto hidden =
+      std::count_if(d.root.groups.begin(), d.root.groups.end(), [](const DrawnGroup& g) { return g.hidden > 0; });
+  EXPECT_EQ(hidden, 4 * (1 + 4) + 1);
+}
+
+// Two halls of two racks with four nodes and two spines each: 16 bundles to nodes, 8 of leaves and spines, 2 between the halls.
+TEST(Drawing, OfACustomGraphHasRacksPodsAndTiers) {
+  const Drawing d = draw_network(build_network(test::shipped_cluster("h100-two-halls")), "halls");
+  ASSERT_EQ(d.root.groups.size(), 2u);
+  EXPECT_EQ(d.root.groups[0].groups.size(), 2u);
+  EXPECT_EQ(d.root.groups[0].switches.size(), 2u);
+  EXPECT_TRUE(d.root.switches.empty());
+  EXPECT_EQ(nodes_shown(d), 16);
+  EXPECT_EQ(d.cables.size(), 16u + 8 + 2);
+}
+
 // Boxes do not overlap, and lie within the picture.
 TEST(Drawing, LayoutKeepsBoxesApart) {
-  for (const int leaves_per_pod : {0, 3}) {
-    const Drawing d = draw_network(hosts_on_clos(120, {.nodes_per_leaf = 4,
-                                                       .leaves_per_pod = leaves_per_pod,
-                                                       .spines = 5,
-                                                       .cores_per_spine = leaves_per_pod > 0 ? 4 : 0}),
-                                   "x");
+  const std::vector<Network> networks{
+      hosts_on_clos(120, {.nodes_per_leaf = 4, .spines = 5}),
+      hosts_on_clos(120, {.nodes_per_leaf = 4, .leaves_per_pod = 3, .spines = 5, .cores_per_spine = 4}),
+      dragonfly(1, 3),
+      dragonfly(2, 3),
+      dragonfly(5, 1),
+      dragonfly(9, 6),
+      dragonfly(40, 40),
+      torus({5}),
+      torus({4, 3}),
+      torus({10, 10, 10}),
+      torus({2, 2, 2, 2})};
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    const Drawing d = draw_network(networks[i], "x");
     const Layout l = lay_out(d, 10, 20);
     for (std::size_t a = 0; a < l.boxes.size(); ++a) {
       const Rect& r = l.boxes[a];
-      EXPECT_TRUE(r.x >= 10 && r.y >= 20 && r.right() <= l.whole.right() + 1e-6 && r.bottom() <= l.whole.bottom() + 1e-6);
+      EXPECT_TRUE(r.x >= 10 && r.y >= 20 && r.right() <= l.whole.right() + 1e-6 && r.bottom() <= l.whole.bottom() + 1e-6)
+          << "network " << i << ": " << d.boxes[a].name;
       for (std::size_t b = 0; b < a; ++b) {
         const Rect& s = l.boxes[b];
         EXPECT_TRUE(r.right() <= s.x || s.right() <= r.x || r.bottom() <= s.y || s.bottom() <= r.y)
-            << d.boxes[a].name << " on " << d.boxes[b].name;
+            << "network " << i << ": " << d.boxes[a].name << " on " << d.boxes[b].name;
       }
     }
   }
@@ -109,8 +189,8 @@ TEST(Drawing, LayoutKeepsBoxesApart) {
 
 std::size_t count_of(const pugi::xml_node& root, const char* path) { return root.select_nodes(path).size(); }
 
-// A box is a group of title, rectangle and text; a cable a path with a title. A second picture has the 8 GPUs, NVSwitch, PCIe and 8 NICs of a
-// DGX H100 and its 24 cables.
+// A box is a group of title, rectangle and text; a cable a path with a title. A second picture has the 8 GPUs, NVSwitch, PCIe and
+// 8 NICs of a DGX H100 and its 24 cables.
 TEST(Svg, IsXmlWithEveryBoxAndCable) {
   const Network net = build_network(test::shipped_cluster("dgx-h100", {"nodes=8"}));
   const Drawing d = draw_network(net, "<a> & \"b\"");
@@ -124,6 +204,13 @@ TEST(Svg, IsXmlWithEveryBoxAndCable) {
   EXPECT_EQ(count_of(xml, "//path[title]"), d.cables.size() + node.cables.size());
   EXPECT_STREQ(xml.select_node("/svg/title").node().text().get(), "<a> & \"b\"");
   EXPECT_EQ(svg, to_svg(draw_network(net, "<a> & \"b\""), draw_node(net)));
+}
+
+// 72 GPUs on one NVSwitch and one PCIe hub with 18 NICs: GPUs 0 to 6 and 71, NICs 0 to 6 and 17. A GPU has two cables, a NIC one.
+TEST(Drawing, OfALargeNodeShowsTheFirstAndTheLast) {
+  const Drawing d = draw_node(test::boxes(1, 72, 18));
+  EXPECT_EQ(d.boxes.size(), 2u + 9 + 9);
+  EXPECT_EQ(d.cables.size(), 8u * 2 + 8);
 }
 
 TEST(Svg, OfBareHostsHasNoInside) {

@@ -45,6 +45,8 @@ class DotWriter {
     add("graph \"{}\" {{\n  label=\"{}\"; labelloc=t; splines=line; ranksep=0.9; fontname=\"Helvetica\";\n", title, title);
     add("  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f5f5f5\", fontname=\"Helvetica\", fontsize=10];\n");
     add("  edge [color=\"#808080\", fontname=\"Helvetica\", fontsize=8];\n");
+    // A ring and a grid have no above and below.
+    if (d_.arrangement != Arrangement::kRow) add("  layout=fdp;\n");
     write_group(d_.root, "", 1);
     const std::string_view attribute = d_.cables.size() <= kMostLabels ? "label" : "tooltip";
     for (const DrawnCable& c : d_.cables) {
@@ -85,6 +87,10 @@ class DotWriter {
       const std::string name = fmt::format("{}_{}", path, i);
       if (child.hidden > 0) {
         add("{}\"group{}\" [label=\"{}\", style=\"rounded,dashed\"];\n", indent, name, escaped(child.title));
+        continue;
+      }
+      if (child.title.empty()) {
+        write_group(child, name, depth);
         continue;
       }
       add("{}subgraph cluster{} {{ label=\"{}\"; color=\"#b0b0b0\";\n", indent, name, escaped(child.title));

@@ -28,9 +28,18 @@ struct DrawnBox {
   std::int64_t hidden = 0;                // > 0: stands for so many that are not drawn
 };
 
-// A rack, a pod, or the whole: a row of groups or a stack of nodes, with switches above.
+// How the groups of the whole stand: side by side, in a ring (a dragonfly), or on the grid that their cells give (a torus).
+enum class Arrangement : std::uint8_t { kRow, kRing, kGrid };
+struct GridCell {
+  int column = 0;
+  int row = 0;
+  int plane = 0;
+};
+
+// A rack, a pod, or the whole: a row of groups or a stack of nodes, with switches above. Without a title it has no frame.
 struct DrawnGroup {
   std::string title;
+  GridCell cell = {};
   std::int64_t hidden = 0;  // > 0: stands for so many that are not drawn
   std::vector<std::uint32_t> switches = {};
   std::vector<std::uint32_t> nodes = {};
@@ -54,6 +63,7 @@ struct CableCount {
 
 struct Drawing {
   std::string title;
+  Arrangement arrangement = Arrangement::kRow;
   std::vector<DrawnBox> boxes;
   std::vector<DrawnCable> cables;
   DrawnGroup root;
@@ -75,11 +85,15 @@ struct DrawingLimits {
   RowLimit switches = {12, 7};  // of the upper tiers
   RowLimit pods = {3, 1};
   RowLimit racks_of_pod = {3, 1};  // where there are several pods
+  RowLimit groups = {9, 7};        // of a dragonfly
+  RowLimit routers = {6, 4};       // of a group
+  RowLimit torus = {6, 3};         // of each dimension
+  RowLimit inner = {16, 7};        // of the same kind inside a node
   [[nodiscard]] static DrawingLimits none();
 };
 
 [[nodiscard]] Drawing draw_network(const Network& network, std::string_view title, const DrawingLimits& limits = {});
 // The inside of one node; no boxes where a node is a bare host.
-[[nodiscard]] Drawing draw_node(const Network& network);
+[[nodiscard]] Drawing draw_node(const Network& network, const DrawingLimits& limits = {});
 
 }  // namespace lockstep

@@ -2,7 +2,9 @@
 // Where the boxes and frames of a drawing stand on paper, in pixels from the top left corner.
 //
 //   group    switches in rows by tier, below them its groups in a row, or its nodes one under the other
-//   frame    round every group but the whole
+//   frame    round every group with a title
+//   ring     groups of the whole at equal angles on an ellipse
+//   grid     groups of the whole in columns and rows, planes side by side
 //
 // Only + - * / are used, so that a drawing has the same bytes everywhere.
 #pragma once
@@ -36,6 +38,7 @@ struct Layout {
   std::vector<Rect> boxes;          // as those of the drawing
   std::vector<PlacedFrame> frames;  // outer ones first
   std::vector<bool> is_stacked;     // by box: a node in a stack, cabled along the stack
+  std::vector<int> planes;          // by box, in a grid
   Rect whole;
 };
 

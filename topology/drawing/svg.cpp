@@ -18,6 +18,8 @@ constexpr double kMargin = 24;
 constexpr double kTitleHeight = 34;
 constexpr double kLineHeight = 18;
 constexpr double kLegendLine = 32;
+constexpr double kFaint = 0.6;
+constexpr double kNear = 40;        // between boxes side by side: nothing stands between them
 constexpr double kFewCables = 100;  // more are drawn thinner, down to half as thick
 
 struct Colors {
@@ -57,8 +59,25 @@ std::string_view color_of(LinkTier tier) {
       return "#6f9f74";
     case LinkTier::kSpineCore:
       return "#9a7fb5";
+    case LinkTier::kGlobal:
+      return "#c07a6b";
     default:
       return "#7b9ccb";
+  }
+}
+
+std::string_view tier_text(LinkTier tier) {
+  switch (tier) {
+    case LinkTier::kHost:
+      return "node to switch";
+    case LinkTier::kLocal:
+      return "inside groups";
+    case LinkTier::kGlobal:
+      return "between groups";
+    case LinkTier::kSwitch:
+      return "between switches";
+    default:
+      return to_text(tier);
   }
 }
 
@@ -156,8 +175,10 @@ class SvgWriter {
   void add_frame_title(const PlacedFrame& f) {
     const Rect& r = f.rect;
     if (f.hidden > 0) {
-      add_text(r.center_x(), r.center_y() - 8, "\xe2\x8b\xaf", "text-anchor=\"middle\" font-size=\"18\" fill=\"#6b7380\"");
-      add_text(r.center_x(), r.center_y() + 10, f.title, "text-anchor=\"middle\" fill=\"#6b7380\"");
+      const bool is_high = r.h > 2 * kLineHeight;
+      if (is_high)
+        add_text(r.center_x(), r.center_y() - 8, "\xe2\x8b\xaf", "text-anchor=\"middle\" font-size=\"18\" fill=\"#6b7380\"");
+      add_text(r.center_x(), r.center_y() + (is_high ? 10 : 4), f.title, "text-anchor=\"middle\" fill=\"#6b7380\"");
       return;
     }
     add_text(r.x + 12, r.y + 18, f.title,
@@ -187,25 +208,42 @@ class SvgWriter {
     return static_cast<double>(c.count) * c.rate.bytes_per_second();
   }
 
-  // The upper end of a cable runs along the stack to its node; where its ends stand side by side it is an arc above them.
-  void add_cable(const Drawing& d, const Layout& layout, const DrawnCable& c, double thickness) {
+  // Inside a rack a cable runs along the stack to its node. In a ring and a grid it goes the straight way between different
+  // heights, and round what is between where both ends stand side by side.
+  [[nodiscard]] static std::string path_of(const Drawing& d, const Layout& layout, const DrawnCable& c) {
     const Rect& low = layout.boxes[c.low];
     const Rect& high = layout.boxes[c.high];
-    std::string path;
-    if (runs_along_stack(layout, c)) {
-      path = fmt::format("M{:.1f} {:.1f}V{:.1f}", high.center_x(), high.bottom(), low.y);
-    } else if (low.y == high.y) {
-      const double x = (low.center_x() + high.center_x()) / 2;
-      const double bend = std::min(14 + std::abs(low.center_x() - high.center_x()) / 4, 90.0);
-      path = fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", low.center_x(), low.y, x, low.y - bend, high.center_x(),
-                         high.y);
-    } else {
-      const bool is_upwards = high.y < low.y;
-      path = fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", low.center_x(), is_upwards ? low.y : low.bottom(), high.center_x(),
-                         is_upwards ? high.bottom() : high.y);
+    if (runs_along_stack(layout, c)) return fmt::format("M{:.1f} {:.1f}V{:.1f}", high.center_x(), high.bottom(), low.y);
+    const bool is_row = low.y == high.y;
+    const bool is_column = d.arrangement == Arrangement::kGrid && std::abs(low.center_x() - high.center_x()) < 0.5;
+    if (c.tier == LinkTier::kGlobal) return line(low.center_x(), low.center_y(), high.center_x(), high.center_y());
+    if (is_row) {
+      const Rect& left = low.x < high.x ? low : high;
+      const Rect& right = low.x < high.x ? high : low;
+      if (right.x - left.right() < kNear) return line(left.right(), left.center_y(), right.x, right.center_y());
+      const double bend = std::min(10 + (right.x - left.x) / 6, 80.0);
+      return fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", left.center_x(), left.y,
+                         (left.center_x() + right.center_x()) / 2, left.y - bend, right.center_x(), right.y);
     }
-    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.1f}\" stroke-opacity=\"0.7\"><title>{}</title></path>\n",
-        path, color_of(c.tier), thickness,
+    const Rect& upper = low.y < high.y ? low : high;
+    const Rect& lower = low.y < high.y ? high : low;
+    if (is_column && lower.y - upper.bottom() >= kNear) {
+      const double bend = std::min(10 + (lower.y - upper.y) / 6, 50.0);
+      return fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", upper.right(), upper.center_y(), upper.right() + bend,
+                         (upper.center_y() + lower.center_y()) / 2, lower.right(), lower.center_y());
+    }
+    return line(upper.center_x(), upper.bottom(), lower.center_x(), lower.y);
+  }
+
+  [[nodiscard]] static std::string line(double x0, double y0, double x1, double y1) {
+    return fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x0, y0, x1, y1);
+  }
+
+  void add_cable(const Drawing& d, const Layout& layout, const DrawnCable& c, double thickness) {
+    // Between planes there is a cable from every switch: too many to be looked at one by one.
+    const bool is_faint = layout.planes[c.low] != layout.planes[c.high];
+    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.1f}\" stroke-opacity=\"{}\"><title>{}</title></path>\n",
+        path_of(d, layout, c), color_of(c.tier), is_faint ? kFaint : thickness, is_faint ? "0.4" : "0.7",
         escaped(fmt::format("{} to {}: {}", d.boxes[c.low].name, d.boxes[c.high].name, cables_text(c.count, c.rate))));
   }
 
@@ -223,8 +261,7 @@ class SvgWriter {
   }
 
   [[nodiscard]] static std::string legend_text(const CableCount& c) {
-    return fmt::format("{} {} of {}, {}", c.count, c.count == 1 ? "cable" : "cables", to_text(c.rate),
-                       c.tier == LinkTier::kHost ? "node to switch" : to_text(c.tier));
+    return fmt::format("{} {} of {}, {}", c.count, c.count == 1 ? "cable" : "cables", to_text(c.rate), tier_text(c.tier));
   }
 
   [[nodiscard]] static double legend_height(const Drawing& d) {
