@@ -50,8 +50,10 @@ class DotWriter {
     write_group(d_.root, "", 1);
     const std::string_view attribute = d_.cables.size() <= kMostLabels ? "label" : "tooltip";
     for (const DrawnCable& c : d_.cables) {
-      add("  \"{}\" -- \"{}\" [{}=\"{}{}\"];\n", escaped(d_.boxes[c.high].name), escaped(d_.boxes[c.low].name), attribute,
-          c.count > 1 ? fmt::format("{} x ", c.count) : "", to_text(c.rate));
+      const DrawnBox& low = d_.boxes[c.low];
+      const DrawnBox& high = d_.boxes[c.high];
+      add("  \"{}\" -- \"{}\" [{}=\"{}{}\"{}];\n", escaped(high.name), escaped(low.name), attribute,
+          c.count > 1 ? fmt::format("{} x ", c.count) : "", to_text(c.rate), low.tier == high.tier ? ", constraint=false" : "");
     }
     return out_ + "}\n";
   }
