@@ -17,6 +17,7 @@ lockstep_add_check(docs LABEL docs TIMEOUT 600 COMMAND ${scripts}/check-docs)
 lockstep_add_check(docs.configuration LABEL docs TIMEOUT 60 COMMAND ${scripts}/generate-docs configuration --check)
 lockstep_add_check(docs.studies LABEL docs TIMEOUT 600 COMMAND ${scripts}/studies --check)
 lockstep_add_check(docs.validation LABEL slow TIMEOUT 600 COMMAND ${scripts}/generate-docs validation --check)
+lockstep_add_check(slurm LABEL slow TIMEOUT 900 COMMAND ${scripts}/check-slurm)
 lockstep_add_check(same-bytes LABEL cli TIMEOUT 300
                    COMMAND ${scripts}/check-same-bytes $<TARGET_FILE:lockstep> $<TARGET_FILE:lockstep>)
 

@@ -72,20 +72,22 @@ int run(const VerbContext& context) {
     context.out << printer.text();
     return kOk;
   }
-  Progress progress;
+  ProgressLine line(ProgressLine::InLogs::kSilent);
   const RunOptions options{.network = network_kind(arguments.text("network")),
                            .seed = seed_of(arguments),
                            .uses_symmetry = !arguments.has("no-symmetry"),
-                           .on_progress = [&](Instant now, std::int64_t events) { progress.show(now, events); }};
+                           .on_progress = [&line](Instant now, std::int64_t events) {
+                             line.show([=](double seconds) { return run_progress_text(now, events, seconds); });
+                           }};
   if (scenario->jobs.empty()) {
     RunResult result = run_job(scenario->spec.cluster, scenario->plan, options);
-    progress.clear();
+    line.clear();
     print(context, *scenario, result);
     return exit_code(context, "the plan", result);
   }
   SharedRunResult result =
       run_jobs(PreparedCluster(scenario->spec.cluster, options.seed), scenario->spec.cluster, scenario->jobs, options);
-  progress.clear();
+  line.clear();
   print(context, *scenario, result);
   int code = kOk;
   for (const SharedJob& job : result.jobs) code = std::max(code, exit_code(context, "the plan of " + job.name, job.run));

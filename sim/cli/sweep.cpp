@@ -8,7 +8,7 @@
 
 #include "base/csv.h"
 #include "sim/cli/common_options.h"
-#include "sim/cli/sweep_progress.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/sweep/sweep_files.h"
 
@@ -113,12 +113,14 @@ int run_sweep(const VerbContext& context) {
   const std::vector<std::size_t> points = selected(arguments, sweep);
   if (arguments.has("list")) return print_list(context, sweep, points);
 
-  SweepProgressLine line;
+  ProgressLine line(ProgressLine::InLogs::kHalfMinute);
   const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
   const SweepRunOptions options{.library = context.library,
                                 .version = LOCKSTEP_VERSION,
                                 .threads = static_cast<std::size_t>(arguments.integer("jobs", 1, kMostThreads).value_or(cores)),
-                                .on_progress = [&](const SweepProgress& p) { line.show(p); }};
+                                .on_progress = [&line](const SweepProgress& p) {
+                                  line.show([&p](double seconds) { return sweep_progress_text(p, seconds); });
+                                }};
   if (arguments.has("dry-run")) return print_dry_run(context, sweep, points, options);
 
   const std::string folder = folder_of(context, sweep);
@@ -152,11 +154,9 @@ Verb sweep_verb() {
       .doc = "run a scenario for many values of its keys, into one table",
       .details =
           "Every point is kept in DIR/store.sqlite as soon as it is finished and never run again: after an interruption the "
-          "same "
-          "command goes "
-          "on. DIR/results.csv has a row for every finished point, in the order of --list. In --set, paths that begin with "
-          "cluster. or "
-          "job. change every point, others the sweep: --set axes.seed=[0,1,2].",
+          "same command goes on. DIR/results.csv has a row for every finished point, in the order of --list. In --set, paths "
+          "that "
+          "begin with cluster. or job. change every point, others the sweep: --set axes.seed=[0,1,2].",
       .positionals = {{.name = "SWEEP", .doc = "file, or a name of lockstep list sweeps"}},
       .options =
           {{.name = "jobs", .value_name = "N", .doc = "simulations side by side; one per core if absent", .short_name = 'j'},

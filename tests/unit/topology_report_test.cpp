@@ -151,14 +151,14 @@ TEST(Dot, DrawsEveryBundleOnce) {
   const ClusterSpec spec = shipped_cluster("dgx-h100", {"nodes=9", "network=ib-2x100",
                                                         "fabric={nodes_per_leaf: 3, leaves_per_pod: 1, spines: 4, "
                                                         "cores_per_spine: 1}"});
-  const std::string dot = to_dot(build_network(spec), "a \"b\"");
+  const std::string dot = to_dot(draw_network(build_network(spec), "a \"b\""));
   EXPECT_EQ(count(dot, " -- "), 9u + 12 + 12);
-  EXPECT_EQ(count(dot, "subgraph cluster_rack"), 3u);
-  EXPECT_EQ(count(dot, "subgraph cluster_pod"), 3u);
+  EXPECT_EQ(count(dot, "label=\"rack "), 3u);
+  EXPECT_EQ(count(dot, "label=\"pod "), 3u);
   EXPECT_EQ(count(dot, "{"), count(dot, "}"));
   EXPECT_NE(dot.find(R"(graph "a \"b\"" {)"), std::string::npos);
-  EXPECT_NE(dot.find(R"("node8" -- "pod2.leaf0" [label="2 x 100 Gbps"];)"), std::string::npos);
-  EXPECT_NE(dot.find(R"("pod0.spine3" -- "core3" [label="100 Gbps"];)"), std::string::npos);
+  EXPECT_NE(dot.find(R"("pod2.leaf0" -- "node8" [label="2 x 100 Gbps"];)"), std::string::npos);
+  EXPECT_NE(dot.find(R"("core3" -- "pod0.spine3" [label="100 Gbps"];)"), std::string::npos);
 }
 
 }  // namespace
