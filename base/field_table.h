@@ -30,24 +30,6 @@
 
 namespace lockstep {
 
-// What a validation says about the struct it was given: errors are placed at a key of it.
-class Section {
- public:
-  Section(ReadContext& context, std::string path) : context_(&context), path_(std::move(path)) {}
-  void error(std::string_view key, std::string message, std::string hint = {}) {
-    context_->error(join_path(path_, key), std::move(message), std::move(hint));
-  }
-  void warning(std::string_view key, std::string message, std::string hint = {}) {
-    context_->warning(join_path(path_, key), std::move(message), std::move(hint));
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::size_t error_count() const { return context_->diagnostics().error_count(); }
-
- private:
-  ReadContext* context_;
-  std::string path_;
-};
-
 template <class E>
 struct Choice {
   std::string name;

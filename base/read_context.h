@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/document.h"
@@ -53,6 +54,24 @@ class ReadContext {
 [[nodiscard]] std::string join_path(const std::string& prefix, std::size_t index);
 // "file:3:7", "--set a.b=1", "default".
 [[nodiscard]] std::string origin_text(const Position* origin);
+
+// What a validation says about the struct it was given: errors are placed at a key of it.
+class Section {
+ public:
+  Section(ReadContext& context, std::string path) : context_(&context), path_(std::move(path)) {}
+  void error(std::string_view key, std::string message, std::string hint = {}) {
+    context_->error(join_path(path_, key), std::move(message), std::move(hint));
+  }
+  void warning(std::string_view key, std::string message, std::string hint = {}) {
+    context_->warning(join_path(path_, key), std::move(message), std::move(hint));
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::size_t error_count() const { return context_->diagnostics().error_count(); }
+
+ private:
+  ReadContext* context_;
+  std::string path_;
+};
 
 // Prints a resolved configuration as YAML in which a comment names the origin of each value; reads back as the same values.
 class ConfigPrinter {

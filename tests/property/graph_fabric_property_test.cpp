@@ -72,7 +72,8 @@ Crossing crossing(const Network& net, const std::vector<LinkId>& path) {
   return c;
 }
 
-// Every pair is connected. Paths join, meet no device twice, are all different; their latency is that of their links.
+// Every pair is connected. Paths join, meet no device twice (but a PCIe switch, by a copy over host memory), are all different; their
+// latency is that of their links.
 RC_GTEST_PROP(GraphFabricProperty, EveryPathLeadsFromSourceToDestination, ()) {
   const auto wire = [](int nanos) { return Wire::pure(Rate::gbps(100), Duration::nanos(nanos)); };
   const Network net = random_graph_network({wire(between(0, 9)), wire(between(0, 9)), wire(between(0, 9))});
@@ -95,7 +96,7 @@ RC_GTEST_PROP(GraphFabricProperty, EveryPathLeadsFromSourceToDestination, ()) {
     for (const LinkShare& s : shares) {
       RC_ASSERT(net.link(s.link).from == at);
       at = net.link(s.link).to;
-      RC_ASSERT(met.insert(at).second);
+      RC_ASSERT(met.insert(at).second || net.kind(at) == DeviceKind::kPcieSwitch);
       sum += net.link(s.link).latency;
       links.push_back(s.link);
     }
