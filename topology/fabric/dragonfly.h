@@ -31,6 +31,8 @@ class Dragonfly {
   };
   Dragonfly(const Size& size, const Wire& local, const Wire& global);
 
+  [[nodiscard]] std::uint32_t groups() const { return groups_; }
+  [[nodiscard]] std::uint32_t routers_per_group() const { return routers_; }
   [[nodiscard]] std::uint32_t global_cables() const { return global_cables_; }
 
   // What every layout of switches answers (switch_layout.h).
