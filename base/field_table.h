@@ -18,6 +18,8 @@
 // an optional, vector (list) or map (named) of such structs, or a struct that may also be given by name or file (reference):
 //   server: dgx-h100 | server: ./mine.yaml | server: {preset: dgx-h100, gpus: 4} | server: {all keys inline}
 // All errors are collected. Tables must not contain themselves.
+//
+// LENGTH: one class template, whose members know each other.
 #pragma once
 
 #include <functional>

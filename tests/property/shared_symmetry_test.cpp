@@ -37,9 +37,8 @@ TwoJobs draw_two_jobs() {
   const JobSpec jobs[2] = {test::draw_job(12, ranks[0]), test::draw_job(12, ranks[1])};
   const std::int64_t all = ranks[0] + ranks[1];
   TwoJobs out;
-  out.first.cluster = test::draw_cluster(all);
+  out.first.cluster = test::draw_cluster(all, 0, test::draw_chance(2) ? 1 : 8);
   out.first.cluster.network->nic_rate = Rate::gbps(25);  // so that they meet
-  if (test::draw_chance(2)) out.first.cluster.nics_per_node = 1;
   out.first.network = test::draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
   out.first.seed = static_cast<std::uint64_t>(test::draw(0, 1'000));
   const std::vector<IndexRange> gpus = draw_gpus(ranks[0], ranks[1]);

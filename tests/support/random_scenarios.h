@@ -211,7 +211,8 @@ inline FabricSpec draw_graph_fabric(std::int64_t nodes, int nics) {
   return fabric;
 }
 
-inline ClusterSpec draw_cluster(std::int64_t ranks) {
+// With GPUs for the ranks, and nodes that stay idle.
+inline ClusterSpec draw_cluster(std::int64_t ranks, std::int64_t idle_nodes = 0, std::int64_t most_nics = 8) {
   static const ClusterSpec base = cluster("dgx-h100", {"nodes=2"});
   ClusterSpec c = base;
   std::vector<std::int64_t> sizes;
@@ -219,9 +220,9 @@ inline ClusterSpec draw_cluster(std::int64_t ranks) {
     if (ranks % n == 0) sizes.push_back(n);
   }
   c.server->gpus = static_cast<int>(sizes[static_cast<std::size_t>(draw(0, std::ssize(sizes) - 1))]);
-  c.nodes = static_cast<int>(ranks / c.server->gpus);
+  c.nodes = static_cast<int>(ranks / c.server->gpus + idle_nodes);
   if (draw_chance(2)) draw_wiring(*c.server);
-  c.nics_per_node = draw_chance(2) ? c.server->gpus : static_cast<int>(draw(1, 8));
+  c.nics_per_node = draw_chance(2) && most_nics > 1 ? c.server->gpus : static_cast<int>(draw(1, most_nics));
   c.network->nic_rate = Rate::gbps(draw_one({25, 100, 400}));
   c.network->gpudirect = !draw_chance(4);
   c.network->host_path_rate = Rate::bytes_per_second(5e9);
@@ -253,8 +254,7 @@ inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
   JobSpec job = draw_job(max_ranks, ranks);
   job.placement.endpoints = draw_placement(ranks);
   if (job.placement.endpoints.empty()) draw_policy(job);
-  out.cluster = draw_cluster(ranks);
-  if (draw_chance(5)) *out.cluster.nodes += static_cast<int>(draw(1, 3));  // that stay idle
+  out.cluster = draw_cluster(ranks, draw_chance(5) ? draw(1, 3) : 0);
   job.gpus = ranks;
   out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
   out.seed = static_cast<std::uint64_t>(draw(0, 1'000));
