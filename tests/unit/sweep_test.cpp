@@ -45,6 +45,16 @@ TEST(Sweep, ShorterPathsAreLaidFirst) {
   EXPECT_EQ(resolved(sweep, 1).scenario.spec.job->micro_batch, 3);
 }
 
+// What is swept as a whole need not be given besides.
+TEST(Sweep, AnAxisOfJobsOrClustersIsBaseEnough) {
+  const test::LoadedSweep jobs =
+      load_sweep("kind: sweep\ncluster: dgx-h100\naxes: {job: [llama3-8b-fsdp, qwen3-8b-fsdp], seed: [1]}");
+  ASSERT_TRUE(jobs.sweep) << jobs.errors;
+  EXPECT_EQ(resolved(*jobs.sweep, 1).scenario.spec.job.name, "qwen3-8b-fsdp");
+  EXPECT_EQ(load_sweep("kind: sweep\ncluster: dgx-h100\naxes: {job.tp: [1, 2]}").errors,
+            "s.yaml:1:1: error: scenario: there is nothing to run (give scenario, or cluster and job)\n");
+}
+
 TEST(Sweep, MistakesInPathsAndValuesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(errors_of("axes: {cluster.fabric.oversubscripton: [1]}"),
             "s.yaml:4:8: error: axes: there is no 'cluster.fabric.oversubscripton' to change (did you mean "

@@ -98,7 +98,12 @@ void read_path_lists(const Node& node, std::vector<PathValues>& out, ReadContext
 }
 
 void check_base(const SweepSpec& s, Section& at) {
-  if (!s.scenario && !(s.cluster && s.job)) {
+  const auto is_swept = [&](std::string_view path) {
+    return std::any_of(s.axes.begin(), s.axes.end(), [&](const Axis& a) { return a.path() == path; });
+  };
+  const bool has_cluster = s.cluster || is_swept("cluster");
+  const bool has_job = s.job || is_swept("job");
+  if (!s.scenario && !(has_cluster && has_job)) {
     at.error("scenario", "there is nothing to run", "give scenario, or cluster and job");
   }
   for (const PathValue& v : s.set) {
