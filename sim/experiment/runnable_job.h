@@ -8,6 +8,7 @@
 #include "sim/experiment/job_run.h"
 #include "sim/runtime/runtime.h"
 #include "sim/symmetry/reduced_job.h"
+#include "workloads/kernels/roofline.h"
 
 namespace lockstep {
 

@@ -50,7 +50,7 @@ TEST(Sweep, AnAxisOfJobsOrClustersIsBaseEnough) {
   const test::LoadedSweep jobs =
       load_sweep("kind: sweep\ncluster: dgx-h100\naxes: {job: [llama3-8b-fsdp, qwen3-8b-fsdp], seed: [1]}");
   ASSERT_TRUE(jobs.sweep) << jobs.errors;
-  EXPECT_EQ(resolved(*jobs.sweep, 1).scenario.spec.job.name, "qwen3-8b-fsdp");
+  EXPECT_EQ(resolved(*jobs.sweep, 1).scenario.spec.job->name, "qwen3-8b-fsdp");
   EXPECT_EQ(load_sweep("kind: sweep\ncluster: dgx-h100\naxes: {job.tp: [1, 2]}").errors,
             "s.yaml:1:1: error: scenario: there is nothing to run (give scenario, or cluster and job)\n");
 }
