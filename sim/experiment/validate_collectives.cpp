@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+<<<<<<< HEAD
 // Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs meet in an NVSwitch and
 // where a ring is known to have run: an Ampere GPU (no NVLS), or a table that says `ring` or `nvlsoff`. Which cluster: the
 // DGX of that GPU, one node; H200 stands for its generation. Predictions leave the algorithm to its cost, as `lockstep collective` does; from a
 // gigabyte up on one node that is the ring.
+=======
+// Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs are joined by an
+// NVSwitch or a mesh and where a ring is known to have run: a GPU whose library knows no NVLS (Volta, Ampere, CDNA 3), or a table that
+// says `ring` or `nvlsoff`. Which cluster: one node, the DGX of that GPU or the board of eight; H200 stands for its generation.
+>>>>>>> servers
 #include <fmt/core.h>
 
 #include <map>
@@ -19,9 +25,9 @@ namespace {
 
 constexpr std::int64_t kSmallest = std::int64_t{1} << 30;
 constexpr const char* kRule =
-    "all_reduce, all_gather, reduce_scatter, broadcast, reduce rows of at least 1 GiB on one NVSwitch node of Ampere GPUs, or "
-    "of Hopper GPUs "
-    "where the table names a ring or NVLS off";
+    "all_reduce, all_gather, reduce_scatter, broadcast, reduce rows of at least 1 GiB on one node with NVSwitch or mesh of "
+    "Volta, "
+    "Ampere or CDNA 3 GPUs, or of Hopper or Blackwell GPUs where the table names a ring or NVLS off";
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -33,10 +39,13 @@ struct ServerChoice {
 
 ServerChoice server_for(std::string_view table, std::string_view gpu, std::string_view intra, std::string_view inter) {
   if (inter != "none") return {{}, "more than one node"};
-  if (contains(gpu, "PCIe") || !contains(intra, "NVLink")) return {{}, "no NVSwitch between the GPUs"};
+  if (contains(gpu, "MI300X")) return {"mi300x-8", {}};
+  if (contains(gpu, "PCIe") || !contains(intra, "NVLink")) return {{}, "no NVSwitch or mesh of all GPUs"};
   if (contains(gpu, "A100")) return {"dgx-a100", {}};
-  if (contains(gpu, "H100") || contains(gpu, "H200")) {
-    if (contains(table, "ring") || contains(table, "nvlsoff")) return {"dgx-h200", {}};
+  if (gpu == "V100") return {"dgx-1-v100", {}};
+  const bool is_hopper = contains(gpu, "H100") || contains(gpu, "H200");
+  if (is_hopper || contains(gpu, "B200 SXM")) {
+    if (contains(table, "ring") || contains(table, "nvlsoff")) return {is_hopper ? "dgx-h200" : "dgx-b200", {}};
     return {{}, "NVLS or an unknown algorithm ran, not a ring"};
   }
   return {{}, fmt::format("no shipped server for {}", gpu)};

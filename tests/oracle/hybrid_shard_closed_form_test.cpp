@@ -26,7 +26,7 @@ double closed_form(const Scenario& scenario) {
   const ClusterSpec& cluster = scenario.spec.cluster;
   const GpuPerformance gpu = performance_of(cluster.server->gpu);
   const TrainingProgram program(scenario.plan, gpu);
-  const TransformerSpec& model = scenario.spec.job.model;
+  const TransformerSpec& model = scenario.spec.job->model;
   const auto layers = static_cast<double>(model.layers);
   const auto kernel = [&](ModelPart part, bool is_forward) {
     return program.kernels()[part_kernel_id(part, is_forward)].time.seconds();

@@ -118,6 +118,11 @@ std::uint32_t CombinedProgram::collective_kinds(CommId comm) const {
   return comm == job.barrier() ? kBarrierOnly : job.of.program.collective_kinds(CommId(comm.value() - job.first_comm));
 }
 
+Algorithm CombinedProgram::algorithm(CommId comm) const {
+  const Job& job = job_at(comm);
+  return comm == job.barrier() ? Algorithm::kRing : job.of.program.algorithm(CommId(comm.value() - job.first_comm));
+}
+
 void CombinedProgram::ports(Rank rank, std::vector<Port>& out) const {
   const Job& job = job_at(rank);
   const std::size_t first = out.size();

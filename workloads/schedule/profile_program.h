@@ -26,6 +26,7 @@ class ProfileProgram final : public Program {
   void members(CommId comm, std::vector<Rank>& out) const override { plan_.layout.members(comm, out); }
   [[nodiscard]] std::uint32_t communicator_count() const override { return plan_.layout.communicator_count(); }
   [[nodiscard]] std::uint32_t collective_kinds(CommId comm) const override;
+  [[nodiscard]] Algorithm algorithm(CommId /*comm*/) const override { return plan_.job.algorithm; }
   [[nodiscard]] std::uint32_t role(Rank) const override { return 0; }
   void ports(Rank rank, std::vector<Port>& out) const override;
 
