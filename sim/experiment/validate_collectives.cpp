@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
-// Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs meet in an NVSwitch and
-// where a ring is known to have run: an Ampere GPU (no NVLS), or a table that says `ring` or `nvlsoff`. Which cluster: the
-// DGX of that GPU, one node; H200 stands for its generation. Predictions leave the algorithm to its cost, as `lockstep collective` does; from a
-// gigabyte up on one node that is the ring.
-=======
 // Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs are joined by an
 // NVSwitch or a mesh and where a ring is known to have run: a GPU whose library knows no NVLS (Volta, Ampere, CDNA 3), or a table that
 // says `ring` or `nvlsoff`. Which cluster: one node, the DGX of that GPU or the board of eight; H200 stands for its generation.
->>>>>>> servers
+// Predictions leave the algorithm to its cost, as `lockstep collective` does; from a gigabyte up on one node that is the ring.
 #include <fmt/core.h>
 
 #include <map>
