@@ -39,7 +39,8 @@ struct Measured {
 
 double busbw(const ClusterSpec& spec, std::size_t gpus, int& channels) {
   const PreparedCluster c(spec, 0);
-  CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .sizes = {std::int64_t{1} << 30}};
+  CollectiveRequest request{
+      .kind = CollectiveKind::kAllReduce, .sizes = {std::int64_t{1} << 30}, .algorithm = Algorithm::kRing};
   for (std::size_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId::from_index(i));
   const CollectiveRow row = run_collective(request, c.router, c.tunings, NetworkKind::kFlow).front();
   channels = row.channels;

@@ -116,9 +116,9 @@ void lower_halving_doubling(const HalvingDoublingShape& shape, const CollectiveT
   for (const ExchangeStage& stage : exchange_stages(kind, static_cast<std::uint32_t>(shape.ranks))) {
     const FlowShape& flow = shape.flow(stage.form);
     Rate cap;
-    if (flow.has_nvlink_hop && !flow.has_pcie_hop && tuning.nvlink.units() > 0) {
+    if (flow.has_nvlink_hop && !flow.has_pcie_hop) {
       constexpr double kPrimitives = 2;  // a send, and a receive that does not send
-      cap = Rate::units(tuning.nvlink.scaled(1.0 - tuning.ring_drain / kPrimitives).units() / shape.channels);
+      cap = flow.inside_rate.scaled(1.0 - tuning.ring_drain / kPrimitives);
     }
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(flow.rate, cap).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));

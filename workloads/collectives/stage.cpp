@@ -10,8 +10,8 @@ namespace lockstep {
 
 std::uint64_t FlowShape::hash() const {
   const auto word = [](auto v) { return static_cast<std::uint64_t>(v); };
-  return hash_words({word(weight), word(members), word(rate.units()), word(network_latency.picos()), word(has_nvlink_hop),
-                     word(has_pcie_hop), word(has_network_hop)});
+  return hash_words({word(weight), word(members), word(rate.units()), word(inside_rate.units()), word(network_latency.picos()),
+                     word(has_nvlink_hop), word(has_pcie_hop), word(has_network_hop)});
 }
 
 Duration FlowShape::inside_hop(const ProtocolCost& cost) const {
@@ -45,6 +45,7 @@ FlowShape FlowBuilder::finish(std::int64_t crossings, Route& out) {
   for (LinkShare& s : out.shares) s.coefficient = checked_mul(s.coefficient, factor);
   shape.weight = checked_mul(router_.weight(), factor);
   shape.rate = undisturbed_rate(router_.network(), out, shape.weight);
+  if (!inside_.shares.empty()) shape.inside_rate = undisturbed_rate(router_.network(), inside_, router_.weight());
   return shape;
 }
 

@@ -36,6 +36,7 @@ struct FlowShape {
   std::int64_t weight = 1;  // of a member; coefficients of the route are multiples of it
   std::int64_t members = 0;
   Rate rate;                    // of a member, undisturbed
+  Rate inside_rate;             // as far as hops inside nodes bound it; 0: there are none
   Duration network_latency;     // of the longest hop between nodes
   bool has_nvlink_hop = false;  // or xGMI
   bool has_pcie_hop = false;    // inside a node

@@ -119,11 +119,7 @@ Stage lower_tree(const TreeShape& shape, const CollectiveTuning& tuning, Collect
   const std::int64_t parts = std::int64_t{2} * shape.channels;
   const ProtocolCost& cost = tuning.tree[static_cast<std::size_t>(protocol)];
   Rate cap;
-  if (flow.has_nvlink_hop && !flow.has_pcie_hop && tuning.nvlink.units() > 0) {
-    // A GPU amid a chain sends both ways, at its end one; broadcast and reduce go one way.
-    const std::int64_t on_port = parts * (!is_rooted && shape.chain > 1 ? 2 : 1);
-    cap = Rate::units(tuning.nvlink.scaled(tuning.tree_nvlink_share).units() / on_port);
-  }
+  if (flow.inside_rate.units() > 0) cap = flow.inside_rate.scaled(tuning.tree_inside_share);
   if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(flow.rate, cap).scaled(cost.rate_factor));
   // The limit is one of bus bandwidth, which is twice what a tree reduces (the tuner's halving of it): S in 2S / limit.
   if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / (2 * parts)));

@@ -12,7 +12,7 @@
 //
 //     time = base + hops + bytes / rate      hops of all_reduce: 2 (longest chain x NVLink hop + depth x network hop); one way: half
 //
-// Rate: of the most loaded link, on NVLink at most `tree_nvlink_share` of the port (tuning.h). Not modelled: trees that spread parent and
+// Rate: of the most loaded link, inside nodes at most `tree_inside_share` of it (tuning.h). Not modelled: trees that spread parent and
 // children of a node over two GPUs and NICs; the tuner's corrections by message size.
 #pragma once
 

@@ -28,9 +28,9 @@ constexpr std::array<double, kProtocolCount> kTreeRateFactor = {1 / 3.8, 120.0 /
 constexpr double kTreeLl128OneNode = 7.0 / 9;
 
 // The tuner takes 0.92 off every tree and 0.85 more off one whose parents and children meet in one GPU (its plain tree pattern), which is how
-// the trees here are built. WHY of the NVLink port only: over a NIC trees are measured at its full rate (NCCL issue 1357: two
+// the trees here are built. WHY of links inside a node only: over a NIC trees are measured at its full rate (NCCL issue 1357: two
 // nodes with one 400G NIC each, algbw 49.4 GB/s).
-constexpr double kTreeNvlinkShare = 0.92 * 0.85;
+constexpr double kTreeInsideShare = 0.92 * 0.85;
 
 // llMaxBw of the same file in GB/s: one node, two nodes, more. Multi-node rows are picked by CPU vendor there; the row of the
 // GPU's own generation is used here. As there, Turing has Volta's row and Ada Ampere's; Ampere's stands in for CDNA 3.
@@ -52,7 +52,7 @@ CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_d
   CollectiveTuning t;
   t.nvlink = nvlink;
   t.ring_drain = ring_drain;
-  t.tree_nvlink_share = kTreeNvlinkShare;
+  t.tree_inside_share = kTreeInsideShare;
   const auto fill = [](ProtocolCost& cost, const HopLatency& latency, double rate_factor) {
     cost.base = Duration::nanos(latency.base_ns);
     cost.nvlink_hop = Duration::nanos(latency.nvlink_ns);

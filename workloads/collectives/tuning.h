@@ -36,7 +36,7 @@ struct CollectiveTuning {
   std::array<ProtocolCost, kProtocolCount> tree;
   Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
   double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
-  double tree_nvlink_share = 1;  // of the port's rate that a tree whose GPUs receive, reduce and send at once can use
+  double tree_inside_share = 1;  // of the links inside a node that a tree whose GPUs receive, reduce and send at once can use
 };
 
 // Of two bounds of which 0 is none.
