@@ -18,6 +18,7 @@ constexpr double kMargin = 24;
 constexpr double kTitleHeight = 34;
 constexpr double kLineHeight = 18;
 constexpr double kLegendLine = 32;
+constexpr double kArcHeight = 40;  // of cables between boxes side by side, above these
 constexpr double kFaint = 0.6;
 constexpr double kNear = 40;        // between boxes side by side: nothing stands between them
 constexpr double kFewCables = 100;  // more are drawn thinner, down to half as thick
@@ -37,6 +38,8 @@ Colors colors_of(const DrawnBox& box) {
     case DeviceKind::kNic:
       return {"#fdebd0", "#c08a35"};
     case DeviceKind::kPcieHub:
+    case DeviceKind::kPcieSwitch:
+    case DeviceKind::kRootComplex:
       return {"#ececec", "#8a8a8a"};
     case DeviceKind::kLeaf:
       return {"#d8ecd9", "#5d9b63"};
@@ -52,8 +55,10 @@ Colors colors_of(const DrawnBox& box) {
 std::string_view color_of(LinkTier tier) {
   switch (tier) {
     case LinkTier::kNvlink:
+    case LinkTier::kXgmi:
       return "#76a33f";
     case LinkTier::kPcie:
+    case LinkTier::kInterSocket:
       return "#a0a0a0";
     case LinkTier::kHost:
       return "#6f9f74";
@@ -114,7 +119,10 @@ class SvgWriter {
   std::string write(const Drawing& network, const Drawing& inside) {
     const Layout main = lay_out(network, kMargin, kMargin + kTitleHeight);
     const double below = main.whole.bottom() + kMargin;
-    const Layout node = lay_out(inside, kMargin + legend_width(network), below + kTitleHeight);
+    const bool has_arcs = std::any_of(inside.cables.begin(), inside.cables.end(), [&inside](const DrawnCable& c) {
+      return inside.boxes[c.low].tier == inside.boxes[c.high].tier;
+    });
+    const Layout node = lay_out(inside, kMargin + legend_width(network), below + kTitleHeight + (has_arcs ? kArcHeight : 0));
     double width = std::max(main.whole.right(), kMargin + legend_width(network));
     double height = below + legend_height(network);
     if (!inside.boxes.empty()) {
