@@ -12,6 +12,7 @@
 #include "sim/report/render.h"
 #include "tests/support/shipped.h"
 #include "workloads/schedule/combined_program.h"
+#include "workloads/schedule/training_program.h"
 
 namespace lockstep {
 namespace {

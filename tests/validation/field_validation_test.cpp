@@ -93,7 +93,7 @@ TEST(FieldValidation, WrongRowsAreReportedWithTheirPlace) {
     EXPECT_TRUE(r.predictions.empty());
     return test::messages(d);
   };
-  EXPECT_EQ(faults("1,s,w,step_time_s,0,field-mpt-7b,,,,,,,,"), "f.csv:2:21: error: measured: a positive number is expected\n");
+  EXPECT_EQ(faults("1,s,w,step_time_s,0,field-mpt-7b,,,,,,,,"), "f.csv:2:19: error: measured: a positive number is expected\n");
   EXPECT_NE(faults("1,s,w,mfus,1,field-mpt-7b,,,,,,,,").find("metric: 'mfus' is no number of such a run"), std::string::npos);
   EXPECT_NE(faults("1,s,w,step_time_s,1,field-mpt-8b,,,,,,,,").find("did you mean 'field-mpt-7b'?"), std::string::npos);
   EXPECT_NE(faults("1,s,w,busbw_gb_per_s,1,,dgx-h100,all_reduce ring,4,,,,,").find("f.csv:2:52: error: size: "), std::string::npos)
