@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs are joined by an
-// NVSwitch or a mesh and where a ring is known to have run: a GPU whose library knows no NVLS (Volta, Ampere, CDNA 3), or a table that
-// says `ring` or `nvlsoff`. Which cluster: one node, the DGX of that GPU or the board of eight; H200 stands for its generation.
+// Which rows: all_reduce, all_gather, reduce_scatter, broadcast and reduce of at least 1 GiB on one node whose GPUs are joined
+// by an NVSwitch or a mesh and where a ring is known to have run: a GPU whose library knows no NVLS (Volta, Ampere, CDNA 3), or
+// a table that says `ring` or `nvlsoff`. Which cluster: one node, the DGX of that GPU or the board of eight; H200 stands for
+// its generation.
 #include <fmt/core.h>
 
 #include <map>

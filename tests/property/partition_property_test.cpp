@@ -9,6 +9,7 @@
 
 #include "sim/symmetry/reduced_job.h"
 #include "tests/support/random_scenarios.h"
+#include "workloads/parallel/placement.h"
 #include "workloads/schedule/training_program.h"
 
 namespace lockstep {

@@ -45,8 +45,8 @@ void add_nics(const Network& net, NodeGroup& group) {
   }
 }
 
-// For each NIC the least used ring; of these, and of the places to enter it, the one with the shortest ways to and from the NIC; of
-// equal ones the first from the ring of the NIC's own number and the GPU next to the NIC on.
+// For each NIC the least used ring; of these, and of the places to enter it, the one with the shortest ways to and from the
+// NIC; of equal ones the first from the ring of the NIC's own number and the GPU next to the NIC on.
 void choose_entries(const Network& net, NodeGroup& group) {
   const std::size_t n = group.members.size();
   std::vector<int> uses(group.ring_count(), 0);
