@@ -149,22 +149,19 @@ class FieldTable {
     return SectionRef(e.doc);
   }
 
-  // A value of a shape of its own: `read` adds what is wrong to the context, `print` writes what reads back as the same value (nothing
-  // is printed without it). Null is V{}.
+  // A value of a shape of its own: `read` adds what is wrong to the context, `print` (if any) writes what reads back. Null is V{}.
   template <class V>
-  SectionRef tree(
-      std::string name, V T::*member, std::string type,
-      std::function<void(const Node&, V&, ReadContext&, const std::string& path)> read,
-      std::function<void(const V&, ConfigPrinter&, std::string_view key, const std::string& path)> print = nullptr) {
+  SectionRef tree(std::string name, V T::*member, std::string type,
+                  std::function<void(const Node&, V&, ReadContext&, const std::string& path)> read,
+                  std::function<void(const V&, ConfigPrinter&, std::string_view key, const std::string&)> print = nullptr) {
     Entry& e = add(std::move(name), FieldShape::kValue, std::move(type));
     e.read = [member, read = std::move(read)](const Node& n, T& out, ReadContext& c, const std::string& path, ReadMode) {
       out.*member = V{};
       c.note_origin(path, n.position());
       if (!n.is_null()) read(n, out.*member, c, path);
     };
-    e.print = [member, print = std::move(print), key = e.doc.name](const T& v, ConfigPrinter& p, const std::string& path) {
-      if (print) print(v.*member, p, key, path);
-    };
+    if (!print) return e.print = [](const T&, ConfigPrinter&, const std::string&) {}, SectionRef(e.doc);
+    e.print = [=, key = e.doc.name](const T& v, ConfigPrinter& p, const std::string& path) { print(v.*member, p, key, path); };
     return SectionRef(e.doc);
   }
 

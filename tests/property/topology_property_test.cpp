@@ -16,9 +16,9 @@ using test::between;
 using test::random_hop;
 using test::random_network;
 
-// Consecutive links join, the first leaves the source and the last reaches the destination, no link is used twice and no device met
-// twice (but a PCIe switch, by a copy that goes up to host memory and comes down again); all paths of a pair are different and equally
-// long.
+// Consecutive links join, the first leaves the source and the last reaches the destination, no link is used twice and no device
+// met twice (but a PCIe switch, by a copy that goes up to host memory and comes down again); all paths of a pair are different
+// and equally long.
 RC_GTEST_PROP(TopologyProperty, EveryPathLeadsFromSourceToDestination, ()) {
   const Network net = random_network();
   const Hop h = random_hop(net);

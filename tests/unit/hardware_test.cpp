@@ -73,7 +73,8 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
   same("v100-sxm2-16", "v100-sxm2-32");
 }
 
-// A V100 link reaches 22.5 of 25 GB/s (22.55 measured over one), and a Titan has the same links. RCCL counts 48 of an xGMI link's 64.
+// A V100 link reaches 22.5 of 25 GB/s (22.55 measured over one), and a Titan has the same links. RCCL counts 48 of an xGMI
+// link's 64.
 TEST(Hardware, LinksOfOtherGenerationsArePinned) {
   EXPECT_NEAR(gb_per_s(gpu("v100-sxm2-32").nvlink->payload()), 6 * 22.5, 1e-6);
   EXPECT_NEAR(gb_per_s(gpu("titan-rtx").nvlink->payload()), 2 * 22.5, 1e-6);

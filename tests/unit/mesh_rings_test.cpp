@@ -51,8 +51,8 @@ ClusterSpec one(const std::string& server) {
   return test::read_cluster("kind: cluster\nnodes: 1\nserver: " + server + "\n").spec;
 }
 
-// All-reduce of 1 GiB over the first n GPUs of a DGX-1 with V100, as vTrain measured it (VIA-Research/vTrain, trace/v100). Only the pair
-// went into a constant, the rate of one link; the number of rings the mesh has for n GPUs explains the rest.
+// All-reduce of 1 GiB over the first n GPUs of a DGX-1 with V100, as vTrain measured it (VIA-Research/vTrain, trace/v100). Only
+// the pair went into a constant, the rate of one link; the number of rings the mesh has for n GPUs explains the rest.
 TEST(MeshRings, TheMeasuredSizesOfADgx1AreItsNumbersOfRings) {
   for (const Measured& m : {Measured{2, 1, 22.55}, Measured{3, 2, 45.14}, Measured{4, 4, 85.36}, Measured{6, 2, 45.74},
                             Measured{7, 4, 87.01}, Measured{8, 6, 134.51}}) {
@@ -63,7 +63,8 @@ TEST(MeshRings, TheMeasuredSizesOfADgx1AreItsNumbersOfRings) {
   }
 }
 
-// 47.7 and 312.9 GB/s measured on MI300X (stas00/ml-engineering); a link carries 48 by RCCL's table. Alone, n GPUs reach rings x 48.
+// 47.7 and 312.9 GB/s measured on MI300X (stas00/ml-engineering); a link carries 48 by RCCL's table. Alone, n GPUs reach rings
+// x 48.
 TEST(MeshRings, AnXgmiMeshIsSevenRings) {
   int channels = 0;
   EXPECT_NEAR(busbw(one("mi300x-8"), 2, channels), 47.7, 0.5);
@@ -72,16 +73,16 @@ TEST(MeshRings, AnXgmiMeshIsSevenRings) {
   EXPECT_EQ(channels, 7);
 }
 
-// Five GPUs of a DGX-1 have no ring over NVLink (GPU 4 is joined to GPU 0 alone): index order, 3 > 4 and 4 > 0 ... over PCIe, which lets
-// no more through than the link between the sockets, 6 GB/s.
+// Five GPUs of a DGX-1 have no ring over NVLink (GPU 4 is joined to GPU 0 alone): index order, 3 > 4 and 4 > 0 ... over PCIe,
+// which lets no more through than the link between the sockets, 6 GB/s.
 TEST(MeshRings, WithoutRingsTheSlowestHopSetsThePace) {
   int channels = 0;
   EXPECT_NEAR(busbw(one("dgx-1-v100"), 5, channels), 6, 0.05);
   EXPECT_EQ(channels, 1);
 }
 
-// Two nodes of a DGX-1: four rings over four NICs of 100 Gbit/s at 12 GB/s payload: NVIDIA expects 47 GB/s (NVIDIA/nccl#307). No ring may cross
-// the sockets on its way to a NIC, or the 6 GB/s between them would show.
+// Two nodes of a DGX-1: four rings over four NICs of 100 Gbit/s at 12 GB/s payload: NVIDIA expects 47 GB/s (NVIDIA/nccl#307).
+// No ring may cross the sockets on its way to a NIC, or the 6 GB/s between them would show.
 TEST(MeshRings, RingsEnterAndLeaveBesideTheirNics) {
   int channels = 0;
   const ClusterSpec two = test::read_cluster("kind: cluster\nnodes: 2\nserver: dgx-1-v100\nnetwork: ib-4x100\n").spec;
@@ -89,8 +90,8 @@ TEST(MeshRings, RingsEnterAndLeaveBesideTheirNics) {
   EXPECT_EQ(channels, 4);
 }
 
-// Eight NICs and seven rings of single links: an eighth channel would halve the pace of all (some link carries two), seven do 7 x 47.5, less what
-// latency costs at 1 GiB. OCI measured 350 (oracle-quickstart/oci-hpc-oke).
+// Eight NICs and seven rings of single links: an eighth channel would halve the pace of all (some link carries two), seven do 7
+// x 47.5, less what latency costs at 1 GiB. OCI measured 350 (oracle-quickstart/oci-hpc-oke).
 TEST(MeshRings, AsManyChannelsAsRingsWhereMoreAreSlower) {
   int channels = 0;
   const ClusterSpec two = test::read_cluster("kind: cluster\nnodes: 2\nserver: mi300x-8\nnetwork: roce-8x400\n").spec;
@@ -98,8 +99,8 @@ TEST(MeshRings, AsManyChannelsAsRingsWhereMoreAreSlower) {
   EXPECT_EQ(channels, 7);
 }
 
-// PCIe: one ring in index order. GPUs below one switch are bound by their slots (24 GB/s), all eight by the link between the sockets, which
-// the ring crosses once each way; staged copies by 22.
+// PCIe: one ring in index order. GPUs below one switch are bound by their slots (24 GB/s), all eight by the link between the
+// sockets, which the ring crosses once each way; staged copies by 22.
 TEST(MeshRings, PcieRingsAreBoundByTheirNarrowestBus) {
   int channels = 0;
   EXPECT_NEAR(busbw(one("l40s-8-pcie"), 2, channels), 24, 0.1);
@@ -125,8 +126,8 @@ TEST(MeshRings, ABridgedPairRunsOverAllItsLinks) {
   EXPECT_EQ(channels, 12);
 }
 
-// Four transfers at once between the two switches of one socket share its uplinks: 0 > 2, 2 > 1, 1 > 3, 3 > 0 put two on each, in each
-// direction: 24 / 2 = 12 GB/s. In order only 1 > 2 and 3 > 0 cross.
+// Four transfers at once between the two switches of one socket share its uplinks: 0 > 2, 2 > 1, 1 > 3, 3 > 0 put two on each,
+// in each direction: 24 / 2 = 12 GB/s. In order only 1 > 2 and 3 > 0 cross.
 TEST(MeshRings, TransfersShareAnUplink) {
   const PreparedCluster c(one("l40s-8-pcie"), 0);
   const auto rate = [&c](std::vector<EndpointId> members) {

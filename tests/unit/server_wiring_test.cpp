@@ -18,8 +18,8 @@ constexpr double kGb = 1e9;
 
 Wire wire(double gb_per_s, std::int64_t ns) { return Wire::pure(Rate::bytes_per_second(gb_per_s * kGb), Duration::nanos(ns)); }
 
-// 8 GPUs and 4 NICs on two sockets with two switches each: GPUs 2s, 2s+1 and NIC s on switch s. Slots take 50 ns, uplinks 70, the
-// sockets' link 100.
+// 8 GPUs and 4 NICs on two sockets with two switches each: GPUs 2s, 2s+1 and NIC s on switch s. Slots take 50 ns, uplinks 70,
+// the sockets' link 100.
 ServerParts tree_of_8() {
   return {.gpus = 8,
           .nics = 4,
@@ -94,7 +94,8 @@ TEST(ServerWiring, NicsSitBesideTheGpusTheyServe) {
   EXPECT_EQ(net.links_to_nic(EndpointId(5), 0), 5u);
 }
 
-// For every ratio of NICs to GPUs each NIC has a GPU beside it that it is the nearest of, or, with more NICs than GPUs, that owns it.
+// For every ratio of NICs to GPUs each NIC has a GPU beside it that it is the nearest of, or, with more NICs than GPUs, that
+// owns it.
 TEST(ServerWiring, EveryNicHasAGpuBesideIt) {
   for (int gpus = 1; gpus <= 9; ++gpus) {
     for (int nics = 1; nics <= 20; ++nics) {

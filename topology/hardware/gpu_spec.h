@@ -21,15 +21,16 @@ enum class GpuGeneration : std::uint8_t { kVolta, kTuring, kAmpere, kAda, kHoppe
 inline constexpr int kGpuGenerationCount = 7;
 [[nodiscard]] std::string_view to_text(GpuGeneration g);  // "volta", ...
 
-// Dense peak arithmetic by data type; absent where the GPU has no such units. Consumer cards multiply FP16 and BF16 twice as fast with
-// FP16 accumulation, which nobody trains with: these are the rates with FP32 accumulation.
+// Dense peak arithmetic by data type; absent where the GPU has no such units. Consumer cards multiply FP16 and BF16 twice as
+// fast with FP16 accumulation, which nobody trains with: these are the rates with FP32 accumulation.
 struct PeakRates {
   std::optional<FlopRate> bf16;
   std::optional<FlopRate> fp16;
   std::optional<FlopRate> tf32;
   std::optional<FlopRate> fp8;
 
-  // Of the matrix products of mixed-precision training: BF16, or FP16 on GPUs that have no BF16. PRE: validated, so one is there.
+  // Of the matrix products of mixed-precision training: BF16, or FP16 on GPUs that have no BF16. PRE: validated, so one is
+  // there.
   [[nodiscard]] FlopRate training() const { return bf16 ? *bf16 : fp16.value_or(FlopRate{}); }
 };
 

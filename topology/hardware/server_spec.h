@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kind of server (kind: server): which GPUs, how many, and how they reach each other and the NICs. How that becomes devices and
-// links is told in topology/server/. The number of NICs belongs to the network, since the same box is sold with different ones.
+// One kind of server (kind: server): which GPUs, how many, and how they reach each other and the NICs. How that becomes devices
+// and links is told in topology/server/. The number of NICs belongs to the network, since the same box is sold with different
+// ones.
 //
 //   interconnect: nvswitch | mesh | pcie      what joins the GPUs, besides PCIe
 //   mesh: full                            or  mesh: [{gpus: [0, 1], links: 2}, ...]

@@ -8,7 +8,7 @@
 //   kind, name                of a local device
 //   links                     all of them in local order, with local devices at their ends
 //   port_devices              the local devices that are cabled to the fabric as ports 0, 1, ...
-//   path_inside               local links of the path between two endpoints of the node: a range that lives as long as the server
+//   path_inside               local links of the path between two endpoints of the node; lives as long as the server
 //   path_out, path_in         local links between an endpoint and a port
 //   inside_latency, port_latency   of these paths; the same in both directions
 //   inside_tier               the slowest sort of link on that path: what a collective library takes the hop for

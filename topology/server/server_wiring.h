@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws up servers link by link: GPUs joined by direct links (NVLink bridges, NVLink and xGMI meshes) or by an NVSwitch, and below
-// them a tree of PCIe.
+// Draws up servers link by link: GPUs joined by direct links (NVLink bridges, NVLink and xGMI meshes) or by an NVSwitch, and
+// below them a tree of PCIe.
 //
 //   GPU, NIC -- slot --> PCIe switch -- uplink --> root complex of a socket -- inter-socket link --> every other root complex
 //
-// GPUs are dealt out to sockets and switches in equal blocks by number; without switches GPUs and NICs sit on the root complexes, and
-// without a tree on one non-blocking hub. NIC i of k sits where the first GPU sits that it is the nearest NIC of, GPU g's being
-// NIC floor(g k / gpus), or, with more NICs than GPUs, where the GPU sits that owns it.
+// GPUs are dealt out to sockets and switches in equal blocks by number; without switches GPUs and NICs sit on the root
+// complexes, and without a tree on one non-blocking hub. NIC i of k sits where the first GPU sits that it is the nearest NIC
+// of, GPU g's being NIC floor(g k / gpus), or, with more NICs than GPUs, where the GPU sits that owns it.
 //
-// Paths. GPU to GPU: over the direct links of the two, else through the NVSwitch, else through PCIe by the shortest way: up to the
-// first switch or root complex above both and down. Without peer-to-peer access a copy is staged in host memory: up to the root
-// complex of the sender, over to that of the receiver if it is another, and down, even when one switch is above both. GPU to NIC: through
-// the switch or root complex both sit on; to a NIC elsewhere over a direct link or the NVSwitch to a GPU beside the NIC, as NCCL forwards
-// (PXN), where there is such a link, else through PCIe by the shortest way. When the NIC may not read GPU memory: over the root complexes.
+// Paths. GPU to GPU: over the direct links of the two, else through the NVSwitch, else through PCIe by the shortest way: up to
+// the first switch or root complex above both and down. Without peer-to-peer access a copy is staged in host memory: up to the
+// root complex of the sender, over to that of the receiver if it is another, and down, even when one switch is above both. GPU
+// to NIC: through the switch or root complex both sit on; to a NIC elsewhere over a direct link or the NVSwitch to a GPU beside
+// the NIC, as NCCL forwards (PXN), where there is such a link, else through PCIe by the shortest way. When the NIC may not read
+// GPU memory: over the root complexes.
 //
-// Source: the trees of nvidia-smi topo -m and of NCCL's topology files; NCCL takes the same ways (path types PIX, PXB, PHB, SYS, and
-// shared memory without P2P). NOT modelled: bandwidth of host memory and of the root complex itself (both are non-blocking), NVLink
-// forwarding over a third GPU, more than one link between two sockets but as one link of their sum.
+// Source: the trees of nvidia-smi topo -m and of NCCL's topology files; NCCL takes the same ways (path types PIX, PXB, PHB,
+// SYS, and shared memory without P2P). NOT modelled: bandwidth of host memory and of the root complex itself (both are
+// non-blocking), NVLink forwarding over a third GPU, more than one link between two sockets but as one link of their sum.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server given link by link: whatever no formula covers, such as GPUs that are cabled to each other and trees of PCIe switches
-// (server_wiring.h draws them up). The paths between every two GPUs and between every GPU and port are listed beforehand; a port's path
-// to a GPU is that of the GPU to the port, walked back.
+// A server given link by link: whatever no formula covers, such as GPUs that are cabled to each other and trees of PCIe
+// switches (server_wiring.h draws them up). The paths between every two GPUs and between every GPU and port are listed
+// beforehand; a port's path to a GPU is that of the GPU to the port, walked back.
 //
-// Memory: one short list per pair, so it is for servers of at most kMostWiredGpus GPUs; path and latency of a pair cost O(1) to find.
+// Memory: one short list per pair, so it is for servers of at most kMostWiredGpus GPUs; path and latency of a pair cost O(1) to
+// find.
 #pragma once
 
 #include <cstdint>

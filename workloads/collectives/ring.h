@@ -45,8 +45,8 @@ struct RingShape {
 };
 
 // `channel_key` tells the connections of different communicators apart for ECMP hashing.
-// `channels` 0: one per NIC of the members (or per disjoint ring, where these are fewer and faster), or per disjoint ring of the only node. `known` remembers the rings of meshes between calls
-// for one network. PRE: members distinct, at least one. A single member gives an empty shape.
+// `channels` 0: one per NIC of the members (or per disjoint ring, where these are fewer and faster), or per disjoint ring of the only
+// node. `known` remembers the rings of meshes between calls for one network. PRE: members distinct, at least one. A single member gives an empty shape.
 [[nodiscard]] RingShape shape_ring(const Router& router, std::span<const EndpointId> members, std::uint64_t channel_key,
                                    int channels = 0, MeshRings* known = nullptr);
 
