@@ -104,7 +104,8 @@ std::string switches(const TopologyReport& r) {
 std::string cables(const TopologyReport& r) {
   const auto ends = [](const CableReport& c) {
     const bool is_told_by_tier = c.tier == LinkTier::kLocal || c.tier == LinkTier::kGlobal;
-    return is_told_by_tier ? fmt::format("{} cables", to_text(c.tier)) : fmt::format("{} - {}", to_text(c.low), to_text(c.high));
+    return is_told_by_tier ? fmt::format("{} cables", to_text(c.tier))
+                           : fmt::format("{} - {}", to_text(c.low), to_text(c.high));
   };
   std::size_t width = 16;
   for (const CableReport& c : r.cables) width = std::max(width, ends(c).size() + 1);

@@ -34,8 +34,8 @@ inline int draw_server(NetworkPlan& plan) {
   if (between(0, 2) == 0) return 1;
   const int nics = between(1, 9);
   if (between(0, 1) == 0) {
-    plan.server =
-        NvSwitchServer({.gpus = between(1, 8), .nics = nics, .nvlink = kUnitWire, .gpu_pcie = kUnitWire, .nic_pcie = kUnitWire});
+    plan.server = NvSwitchServer(
+        {.gpus = between(1, 8), .nics = nics, .nvlink = kUnitWire, .gpu_pcie = kUnitWire, .nic_pcie = kUnitWire});
   } else {
     plan.server = random_wired_server(nics);
   }

@@ -13,8 +13,9 @@ class Counter {
       : placement_(placement),
         network_(network),
         seen_node_(network.node_count(), 0),
-        seen_rack_(network.rack_count(), 0),
-        seen_pod_(network.pod_count(), 0) {}
+        // A node without a network has neither, and is in the first of both.
+        seen_rack_(std::max<std::size_t>(1, network.rack_count()), 0),
+        seen_pod_(std::max<std::size_t>(1, network.pod_count()), 0) {}
 
   // Members in the order of ranks, joined to a ring.
   void add_ring(std::span<const Rank> members, GroupLocality& out) {
