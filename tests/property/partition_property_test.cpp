@@ -9,7 +9,8 @@
 
 #include "sim/symmetry/reduced_job.h"
 #include "tests/support/random_scenarios.h"
-#include "workloads/schedule/training_program.h"
+#include "workloads/parallel/placement.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
@@ -90,9 +91,9 @@ RC_GTEST_PROP(Partition, IsTheCoarsestEquitableOne, ()) {
   const test::RandomScenario s = test::draw_scenario();
   RC_LOG() << test::to_yaml(s);
   const PreparedCluster prepared(s.cluster, s.seed);
-  const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
+  const std::unique_ptr<Program> program = make_program(s.plan, performance_of(s.cluster.server->gpu));
   std::vector<std::int64_t> slow = gpu_slowdowns(s.cluster, s.seed);
-  const PlacedJob job = place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, slow);
+  const PlacedJob job = place_job(*program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, slow);
   const Partition p = coarsest_partition(job);
   RC_ASSERT(is_equitable(job, p));
   RC_ASSERT(is_equitable(job, finest_partition(job)));
@@ -114,9 +115,9 @@ RC_GTEST_PROP(Partition, IsTheCoarsestEquitableOne, ()) {
 RC_GTEST_PROP(Partition, MergedClassesAreNotEquitable, ()) {
   const test::RandomScenario s = test::draw_scenario();
   const PreparedCluster prepared(s.cluster, s.seed);
-  const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
+  const std::unique_ptr<Program> program = make_program(s.plan, performance_of(s.cluster.server->gpu));
   const PlacedJob job =
-      place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, gpu_slowdowns(s.cluster, s.seed));
+      place_job(*program, place_ranks(s.plan, prepared.network, s.seed), prepared.router, gpu_slowdowns(s.cluster, s.seed));
   Partition p = coarsest_partition(job);
   RC_PRE(p.ranks.count() > 1);
   const auto a = static_cast<std::uint32_t>(test::draw(0, static_cast<std::int64_t>(p.ranks.count()) - 2));
