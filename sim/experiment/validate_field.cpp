@@ -17,11 +17,12 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kRule =
-    "reports of users of real clusters that a shipped scenario or cluster describes; ratios where hardware or software is known in "
+    "reports of users of real clusters that a shipped scenario or cluster describes; ratios where hardware or software is "
+    "known in "
     "part";
 
-constexpr const char* kColumns[] = {"case",       "source", "what", "metric",    "measured",     "scenario", "cluster",
-                                    "collective", "gpus",   "size", "set",       "per_scenario", "per_set",  "remark"};
+constexpr const char* kColumns[] = {"case",       "source", "what", "metric", "measured",     "scenario", "cluster",
+                                    "collective", "gpus",   "size", "set",    "per_scenario", "per_set",  "remark"};
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out;

@@ -10,7 +10,7 @@
 #include "sim/experiment/runnable_job.h"
 #include "tests/support/random_scenarios.h"
 #include "workloads/parallel/placement.h"
-#include "workloads/schedule/training_program.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
@@ -87,7 +87,7 @@ struct PlainRefinement {
 
 std::size_t count(const std::vector<int>& colours) { return std::set<int>(colours.begin(), colours.end()).size(); }
 
-PlacedJob placed(const test::RandomScenario& s, const PreparedCluster& prepared, const TrainingProgram& program) {
+PlacedJob placed(const test::RandomScenario& s, const PreparedCluster& prepared, const Program& program) {
   return RunnableJob(prepared, s.cluster, program, place_ranks(s.plan, prepared.network, s.seed), {.seed = s.seed}).placed;
 }
 
@@ -95,8 +95,8 @@ RC_GTEST_PROP(Partition, IsTheCoarsestEquitableOne, ()) {
   const test::RandomScenario s = test::draw_scenario();
   RC_LOG() << test::to_yaml(s);
   const PreparedCluster prepared(s.cluster, s.seed);
-  const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
-  const PlacedJob job = placed(s, prepared, program);
+  const std::unique_ptr<Program> program = make_program(s.plan, performance_of(s.cluster.server->gpu));
+  const PlacedJob job = placed(s, prepared, *program);
   const Partition p = coarsest_partition(job);
   RC_ASSERT(is_equitable(job, p));
   RC_ASSERT(is_equitable(job, finest_partition(job)));
@@ -118,8 +118,8 @@ RC_GTEST_PROP(Partition, IsTheCoarsestEquitableOne, ()) {
 RC_GTEST_PROP(Partition, MergedClassesAreNotEquitable, ()) {
   const test::RandomScenario s = test::draw_scenario();
   const PreparedCluster prepared(s.cluster, s.seed);
-  const TrainingProgram program(s.plan, performance_of(s.cluster.server->gpu));
-  const PlacedJob job = placed(s, prepared, program);
+  const std::unique_ptr<Program> program = make_program(s.plan, performance_of(s.cluster.server->gpu));
+  const PlacedJob job = placed(s, prepared, *program);
   Partition p = coarsest_partition(job);
   RC_PRE(p.ranks.count() > 1);
   const auto a = static_cast<std::uint32_t>(test::draw(0, static_cast<std::int64_t>(p.ranks.count()) - 2));

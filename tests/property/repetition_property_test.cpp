@@ -7,7 +7,7 @@
 #include <map>
 
 #include "tests/support/random_scenarios.h"
-#include "workloads/schedule/training_program.h"
+#include "workloads/schedule/job_program.h"
 
 namespace lockstep {
 namespace {
@@ -70,8 +70,9 @@ TEST(Repetition, WhatATrainingProgramSaysIsTrue) {
   const auto property = [&] {
     std::int64_t ranks = 0;
     const JobSpec job = test::draw_job(16, ranks);
-    const TrainingProgram program(test::plan_of(job, ranks),
-                                  performance_of(test::cluster("dgx-h100", {"nodes=2"}).server->gpu));
+    const std::unique_ptr<Program> made =
+        make_program(test::plan_of(job, ranks), performance_of(test::cluster("dgx-h100", {"nodes=2"}).server->gpu));
+    const Program& program = *made;
     const Rank rank(static_cast<std::uint32_t>(test::draw(0, ranks - 1)));
     const Walk walk(program, rank);
     const std::vector<Pushed>& ops = walk.recorder.ops;
@@ -126,7 +127,9 @@ std::ptrdiff_t port_number(const std::vector<Port>& ports, const Pushed& p) {
 RC_GTEST_PROP(Roles, RanksOfARoleDoTheSame, ()) {
   std::int64_t ranks = 0;
   const JobSpec job = test::draw_job(16, ranks);
-  const TrainingProgram program(test::plan_of(job, ranks), performance_of(test::cluster("dgx-h100", {"nodes=2"}).server->gpu));
+  const std::unique_ptr<Program> made =
+      make_program(test::plan_of(job, ranks), performance_of(test::cluster("dgx-h100", {"nodes=2"}).server->gpu));
+  const Program& program = *made;
   std::map<std::uint32_t, std::pair<std::vector<Pushed>, std::vector<Port>>> firsts;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     Walk walk(program, Rank(r));

@@ -157,6 +157,20 @@ TEST(Profile, RunsReportSamplesAndNothingThatNeedsAModel) {
   EXPECT_EQ(r.plan, "dp 8, 1 x 64 samples per replica");
 }
 
+// One node needs no network, and is in a rack and a pod of its own.
+TEST(Profile, RunsOnANodeWithoutANetwork) {
+  Diagnostics d;
+  ReadContext context(d, &test::shipped());
+  const auto document =
+      Document::parse("kind: scenario\ncluster: {nodes: 1, server: dgx-a100}\njob: bert-large\n", "one-node.yaml", d);
+  const auto s = read_scenario(document.value(), context);
+  ASSERT_TRUE(s) << test::messages(d);
+  const RunResult r = run_job(s->spec.cluster, s->plan, {});
+  ASSERT_EQ(r.locality.size(), 1u);
+  EXPECT_EQ(r.locality[0].racks, 1);
+  EXPECT_EQ(r.locality[0].pods, 1);
+}
+
 // What --show-config prints reads back as the same job.
 TEST(Profile, PrintedJobsReadBack) {
   for (const char* name : {"vgg-16", "bert-large", "llama3-8b-fsdp"}) {

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(ShippedFiles, ShippedCluster, ::testing::ValuesIn(names
 class ShippedJob : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedJob, RunsAStep) {
-  for (const int nodes : {1, 2, 4, 8, 16, 32, 35, 48, 64}) {
+  for (const int nodes : {1, 2, 4, 6, 8, 16, 32, 35, 48, 64}) {
     Diagnostics d;
     ReadContext context(d, &test::shipped());
     const std::optional<Scenario> s = load_scenario(
