@@ -59,13 +59,14 @@ class Predictor {
 
   [[nodiscard]] std::string_view cell(std::string_view column) const { return row_[row_.column(column)]; }
 
+  [[nodiscard]] bool is_ratio() const { return !cell("per_set").empty() || !cell("per_scenario").empty(); }
+
   // Nothing when the row is wrong; the diagnostics say why.
   std::optional<double> predict() {
     const std::optional<double> value = run(cell("scenario"), cell("set"));
-    const std::string_view per_set = cell("per_set");
+    if (!value || !is_ratio()) return value;
     const std::string_view per_scenario = cell("per_scenario");
-    if (!value || (per_set.empty() && per_scenario.empty())) return value;
-    const std::optional<double> base = run(per_scenario.empty() ? cell("scenario") : per_scenario, per_set);
+    const std::optional<double> base = run(per_scenario.empty() ? cell("scenario") : per_scenario, cell("per_set"));
     return base ? std::optional(*value / *base) : std::nullopt;
   }
 
@@ -84,22 +85,31 @@ class Predictor {
     return metric_of(run_job(scenario->spec.cluster, scenario->plan, {.compares_with_ideal = false}), cell("metric"));
   }
 
-  // "all_reduce" or "all_reduce ring", on the first GPUs of a cluster.
+  // "all_reduce ring", on the first GPUs of a cluster.
   std::optional<double> collective(std::string_view set) {
     const std::optional<ClusterSpec> spec = cluster(set);
     const Parsed<std::int64_t> gpus = parse_int(cell("gpus"));
     const Parsed<Bytes> size = parse_bytes(cell("size"));
     if (!gpus || *gpus.value < 2) fail("gpus", "the number of GPUs of a collective is expected");
     if (!size) fail("size", size.error);
+    const std::optional<Algorithm> algorithm = all_reduce_algorithm();
     if (!spec || diagnostics_.has_errors()) return std::nullopt;
     const PreparedCluster prepared(*spec, 0);
     if (static_cast<std::size_t>(*gpus.value) > prepared.network.endpoint_count()) {
       fail("gpus", fmt::format("{} GPUs, but the cluster has {}", *gpus.value, prepared.network.endpoint_count()));
       return std::nullopt;
     }
-    CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .sizes = {size.value->count()}};
+    CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .sizes = {size.value->count()}, .algorithm = *algorithm};
     for (std::uint32_t i = 0; i < *gpus.value; ++i) request.members.push_back(EndpointId(i));
     return metric_of(run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow).front(), cell("metric"));
+  }
+
+  std::optional<Algorithm> all_reduce_algorithm() {
+    for (const Algorithm a : kAlgorithms) {
+      if (applies(a, CollectiveKind::kAllReduce) && cell("collective") == fmt::format("all_reduce {}", to_text(a))) return a;
+    }
+    fail("collective", fmt::format("'{}' is no all_reduce and its algorithm, like all_reduce ring", cell("collective")));
+    return std::nullopt;
   }
 
   std::optional<ClusterSpec> cluster(std::string_view set) {
@@ -146,7 +156,7 @@ SuiteResult run_field_suite(std::istream& csv, const std::string& file, const Co
     result.predictions.push_back({.source = std::string(row.cell("source")),
                                   .row = reader.line(),
                                   .what = fmt::format("case {}: {}", row.cell("case"), row.cell("what")),
-                                  .metric = std::string(row.cell("metric")),
+                                  .metric = fmt::format("{}{}", row.is_ratio() ? "ratio of " : "", row.cell("metric")),
                                   .measured = *measured.value,
                                   .predicted = *predicted,
                                   .remark = std::string(row.cell("remark"))});
