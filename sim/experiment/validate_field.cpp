@@ -85,22 +85,31 @@ class Predictor {
     return metric_of(run_job(scenario->spec.cluster, scenario->plan, {.compares_with_ideal = false}), cell("metric"));
   }
 
-  // "all_reduce" or "all_reduce ring", on the first GPUs of a cluster.
+  // "all_reduce ring", on the first GPUs of a cluster.
   std::optional<double> collective(std::string_view set) {
     const std::optional<ClusterSpec> spec = cluster(set);
     const Parsed<std::int64_t> gpus = parse_int(cell("gpus"));
     const Parsed<Bytes> size = parse_bytes(cell("size"));
     if (!gpus || *gpus.value < 2) fail("gpus", "the number of GPUs of a collective is expected");
     if (!size) fail("size", size.error);
+    const std::optional<Algorithm> algorithm = all_reduce_algorithm();
     if (!spec || diagnostics_.has_errors()) return std::nullopt;
     const PreparedCluster prepared(*spec, 0);
     if (static_cast<std::size_t>(*gpus.value) > prepared.network.endpoint_count()) {
       fail("gpus", fmt::format("{} GPUs, but the cluster has {}", *gpus.value, prepared.network.endpoint_count()));
       return std::nullopt;
     }
-    CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .sizes = {size.value->count()}};
+    CollectiveRequest request{.kind = CollectiveKind::kAllReduce, .sizes = {size.value->count()}, .algorithm = *algorithm};
     for (std::uint32_t i = 0; i < *gpus.value; ++i) request.members.push_back(EndpointId(i));
     return metric_of(run_collective(request, prepared.router, prepared.tunings, NetworkKind::kFlow).front(), cell("metric"));
+  }
+
+  std::optional<Algorithm> all_reduce_algorithm() {
+    for (const Algorithm a : kAlgorithms) {
+      if (applies(a, CollectiveKind::kAllReduce) && cell("collective") == fmt::format("all_reduce {}", to_text(a))) return a;
+    }
+    fail("collective", fmt::format("'{}' is no all_reduce and its algorithm, like all_reduce ring", cell("collective")));
+    return std::nullopt;
   }
 
   std::optional<ClusterSpec> cluster(std::string_view set) {
