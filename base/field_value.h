@@ -27,7 +27,7 @@ template <class S>
   ValueRules<S> rules;
   rules.parse = [](std::string_view text) { return Codec<S>::parse(text); };
   rules.print = [](const S& v) { return Codec<S>::print(v); };
-  rules.is_text = std::is_same_v<S, std::string> || !Codec<S>::unit.empty();
+  rules.is_text = std::is_same_v<S, std::string> || !Codec<S>::unit.empty() || requires { Codec<S>::kIsText; };
   return rules;
 }
 

@@ -98,6 +98,8 @@ NR == 1 {
   if (!(head in column_of)) { column_of[head] = keys + ++heads; put(0, keys + heads, head) }
   x = value(expression[count])
   if (!(row in base)) base[row] = x
+  if ((row, head) in last && last[row, head] != x) ++lost
+  last[row, head] = x
   put(row, column_of[head], shown(x, how[count], base[row]))
 }
 
@@ -127,6 +129,7 @@ function put_spread(   row, c, names, shares) {
 function quoted(s) { if (s !~ /[",]/) return s; gsub(/"/, "\"\"", s); return "\"" s "\"" }
 END {
   if (failed) exit 1
+  if (lost) print "csv-table: warning: " lost " rows differ from the one before them in the same cell, which shows the last: name what tells them apart, as a column" > "/dev/stderr"
   if (spread) put_spread()
   columns = keys + heads
   for (row = 0; row <= rows; row++) {

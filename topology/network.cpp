@@ -121,9 +121,9 @@ std::size_t Network::links_to_nic(EndpointId e, int nic) const {
 
 int Network::forwarder_to(int nic, int gpu) const {
   const int gpus = endpoints_per_node_;
-  // More NICs than GPUs: every GPU owns an equal run of them.
+  // More NICs than GPUs: GPU g owns the NICs from g * nics / gpus on, up to those of the next.
   const bool has_runs = nics_per_node_ > gpus;
-  const int next_to = has_runs ? nic * gpus / nics_per_node_ : (nic * gpus + nics_per_node_ - 1) / nics_per_node_;
+  const int next_to = has_runs ? ((nic + 1) * gpus - 1) / nics_per_node_ : (nic * gpus + nics_per_node_ - 1) / nics_per_node_;
   if (next_to == gpu || (!has_runs && gpu * nics_per_node_ / gpus == nic)) return gpu;
   const LinkTier way = std::visit([&](const auto& s) { return s.inside_tier(gpu, next_to); }, server_);
   return way == LinkTier::kNvlink || way == LinkTier::kXgmi ? next_to : gpu;

@@ -50,7 +50,7 @@ void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
 double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const RunOptions& options) {
   IdealNetwork ideal;
   const auto run = [&](const RunnableJob& on) { return on.run(ideal, options, false).step_time.seconds(); };
-  if (!options.uses_symmetry || cluster.routing_policy() == RoutingPolicy::kSpray) return run(job);
+  if (cluster.routing_policy() == RoutingPolicy::kSpray) return run(job);
   ClusterSpec sprayed = cluster;
   sprayed.routing = RoutingPolicy::kSpray;
   const PreparedCluster prepared(sprayed, options.seed);

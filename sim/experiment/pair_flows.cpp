@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/pair_flows.h"
 
+#include <fmt/core.h>
+
+#include "base/diagnostics.h"
 #include "base/hash.h"
 #include "sim/network/link_capacities.h"
 #include "sim/symmetry/partition.h"
@@ -9,6 +12,16 @@
 
 namespace lockstep {
 namespace {
+
+// About a kilobyte each on a fabric with a few hops.
+constexpr std::size_t kMostPairs = std::size_t{1} << 23;
+
+void check_pairs(const CollectiveRequest& request) {
+  const std::size_t n = request.members.size();
+  if (request.kind != CollectiveKind::kAllToAll || n * (n - 1) <= kMostPairs) return;
+  throw UserError(fmt::format("an all_to_all of {} GPUs has {} pairs, more than {}", n, n * (n - 1), kMostPairs),
+                  "fewer GPUs, like --gpus 2048");
+}
 
 // visit(from, to, route) for every flow, by number of rank; the route is finished and may be taken.
 template <class Visit>
@@ -36,6 +49,7 @@ HopKind kind_between(const CollectiveRequest& request, const Network& net, std::
 
 PairFlows::PairFlows(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning)
     : weight_(router.weight()) {
+  check_pairs(request);
   if (request.uses_symmetry && router.policy() != RoutingPolicy::kEcmp) {
     add_classes(request, router, tuning);
   } else {

@@ -82,6 +82,10 @@ class Predictor {
     const std::optional<Scenario> scenario =
         load_scenario({.file = std::string(name), .assignments = split(set, ';')}, context);
     if (!scenario) return std::nullopt;
+    if (!scenario->jobs.empty()) {
+      fail("scenario", fmt::format("'{}' runs several jobs, and a row is about one", name));
+      return std::nullopt;
+    }
     return metric_of(run_job(scenario->spec.cluster, scenario->plan, {.compares_with_ideal = false}), cell("metric"));
   }
 

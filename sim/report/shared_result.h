@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run of several jobs on one network says: what each does beside the others and alone, and what they do to the links together.
-// Renderings are in shared_report.h; the JSON contract is in docs/output.md.
+// Renderings are in render.h; the JSON contract is in docs/output.md.
 #pragma once
 
 #include <cstdint>

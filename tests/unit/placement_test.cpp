@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/experiment/cluster_run.h"
 #include "tests/support/document_text.h"
 #include "tests/support/shipped.h"
 #include "tests/support/workload_fixtures.h"
@@ -294,6 +295,18 @@ TEST(Locality, CountsWhatLeavesNodesRacksAndPods) {
   EXPECT_EQ(groups[1].share(groups[1].edges_between_pods), 1);
   EXPECT_EQ(groups[2].share(groups[2].edges_between_pods), 0);  // slot s and s + 8: the same pod and rack, see above
   EXPECT_EQ(groups[2].share(groups[2].edges_between_racks), 0);
+}
+
+// A box on its own has no switches, and so no racks: its one node is the answer of every policy.
+TEST(Placement, EveryPolicyWorksOnOneNodeWithoutANetwork) {
+  for (const char* policy : {"packed", "spread", "random", "rack_aware", "rail_aligned"}) {
+    const Scenario s =
+        test::scenario("llama3.2-1b-ddp", {"cluster={nodes: 1, server: dgx-h100}", std::string("job.placement=") + policy});
+    const PreparedCluster prepared(s.spec.cluster, 0);
+    std::vector<EndpointId> placement = place_ranks(s.plan, prepared.network, 0);
+    std::sort(placement.begin(), placement.end());
+    for (std::uint32_t g = 0; g < 8; ++g) EXPECT_EQ(placement[g], EndpointId(g)) << policy;
+  }
 }
 
 }  // namespace

@@ -81,6 +81,16 @@ TEST(RailOnly, WithMoreNicsThanGpusEachOwnsARun) {
   EXPECT_EQ(path_names(net, h).at(1), "node0.nvswitch>node0.gpu1");
 }
 
+// 4 GPUs and 6 NICs: GPU g owns the NICs from 6g/4 on, rounded down: 0; 1, 2; 3; 4, 5.
+TEST(RailOnly, RunsOfNicsNeedNotBeEqual) {
+  const Network net = rail_only(2, 4, 6);
+  Hop h = hop(0, 4);
+  for (const auto& [nic, owner] : {std::pair(1, 1), {2, 1}, {3, 2}, {4, 3}, {5, 3}}) {
+    h.to_nic = nic;
+    EXPECT_EQ(path_names(net, h).at(1), "node0.nvswitch>node0.gpu" + std::to_string(owner)) << nic;
+  }
+}
+
 // Without NVLink there is nothing to gain from another GPU: two GPUs and two NICs on one PCIe hub.
 TEST(RailOnly, WithoutNvlinkTheSenderReachesTheNicOverPcie) {
   WiredServer::Plan box{.gpus = 2, .nics = 2};

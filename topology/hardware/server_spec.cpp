@@ -30,6 +30,9 @@ const FieldTable<PcieSpec>& slot_fields() {
     FieldTable<PcieSpec> t;
     t.field("rate", &PcieSpec::rate).required().range(kLowestRate, kHighestRate).in_bytes().doc("data-sheet rate");
     t.field("payload", &PcieSpec::payload).required().range(kLowestRate, kHighestRate).in_bytes().doc("payload rate");
+    t.validate([](const PcieSpec& s, Section& at) {
+      if (s.payload > s.rate) at.error("payload", "is more than the rate", "at most the rate");
+    });
     return t;
   }();
   return table;

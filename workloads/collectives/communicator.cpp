@@ -87,7 +87,9 @@ class Choice {
 bool uses_pcie(const LoweringRequest& r, Algorithm a) {
   if (a == Algorithm::kTree) return r.others.tree->flow(r.kind).has_pcie_hop;
   if (a == Algorithm::kHierarchical) return r.others.hierarchical->inside.has_pcie_hop;
-  const std::vector<FlowShape>& flows = r.others.halving_doubling->exchange;
+  const HalvingDoublingShape& shape = *r.others.halving_doubling;
+  if (shape.fold.has_pcie_hop || shape.unfold.has_pcie_hop) return true;
+  const std::vector<FlowShape>& flows = shape.exchange;
   return std::any_of(flows.begin(), flows.end(), [](const FlowShape& f) { return f.has_pcie_hop; });
 }
 

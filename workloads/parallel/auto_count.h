@@ -20,6 +20,7 @@ class AutoCount {
 
 template <>
 struct Codec<AutoCount> {
+  static constexpr bool kIsText = true;  // quotes are welcome
   static constexpr std::string_view type = "integer, or auto", unit = "";
   static Parsed<AutoCount> parse(std::string_view text) {
     if (text == "auto") return {AutoCount(), {}, {}};

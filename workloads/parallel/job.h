@@ -34,6 +34,9 @@ enum class Optimizer : std::uint8_t { kAdam };
 
 [[nodiscard]] constexpr std::int64_t bytes_per_element(DataType t) { return t == DataType::kBf16 ? 2 : 4; }
 
+// Per data-parallel rank and step.
+inline constexpr std::int64_t kMostMicroBatches = 1'000'000;
+
 struct JobSpec {
   std::string name;
   TransformerSpec model;               // or

@@ -41,7 +41,7 @@ void add_batch(FieldTable<JobSpec>& t) {
       .unit("sequences")
       .doc("per step, of all ranks; or give gradient_accumulation");
   t.field("gradient_accumulation", &JobSpec::gradient_accumulation)
-      .range(1, 1'000'000)
+      .range(1, kMostMicroBatches)
       .unit("micro-batches")
       .doc("per data-parallel rank and step; 1 when global_batch is absent too");
 }

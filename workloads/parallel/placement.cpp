@@ -37,6 +37,10 @@ std::vector<NodeId> free_nodes(const PlacementSpec& spec, const Network& network
   return all;
 }
 
+// Racks and pods of a network; a node without one is in the first of both.
+std::size_t racks_of(const Network& network) { return std::max<std::size_t>(1, network.rack_count()); }
+std::size_t pods_of(const Network& network) { return std::max<std::size_t>(1, network.pod_count()); }
+
 std::vector<NodeId> spread(const std::vector<NodeId>& nodes, const Network& network) {
   // Turns of a node within its rack, then of its rack's node within the pod.
   struct Turn {
@@ -44,8 +48,8 @@ std::vector<NodeId> spread(const std::vector<NodeId>& nodes, const Network& netw
     std::uint32_t in_rack = 0;
     std::uint32_t in_pod = 0;
   };
-  std::vector<std::uint32_t> of_rack(network.rack_count(), 0);
-  std::vector<std::uint32_t> of_pod(network.pod_count(), 0);
+  std::vector<std::uint32_t> of_rack(racks_of(network), 0);
+  std::vector<std::uint32_t> of_pod(pods_of(network), 0);
   std::vector<Turn> turns;
   for (const NodeId n : nodes) turns.push_back({n, of_rack[network.rack_of(n)]++});
   std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) { return a.in_rack < b.in_rack; });
@@ -85,7 +89,7 @@ std::vector<Rack> fewest_racks(std::vector<Rack> racks, std::int64_t count) {
 }
 
 std::vector<NodeId> rack_aware(const std::vector<NodeId>& nodes, std::int64_t count, const Network& network) {
-  std::vector<Rack> racks(network.rack_count());
+  std::vector<Rack> racks(racks_of(network));
   for (const NodeId n : nodes) {
     Rack& r = racks[network.rack_of(n)];
     r = {network.rack_of(n), network.pod_of(n), r.free + 1};
@@ -93,7 +97,7 @@ std::vector<NodeId> rack_aware(const std::vector<NodeId>& nodes, std::int64_t co
   std::erase_if(racks, [](const Rack& r) { return r.free == 0; });
   std::vector<Rack> chosen = fewest_racks(racks, count);
   // The pod with the least room of those in which it takes no more racks.
-  std::vector<std::vector<Rack>> pods(network.pod_count());
+  std::vector<std::vector<Rack>> pods(pods_of(network));
   for (const Rack& r : racks) pods[r.pod].push_back(r);
   std::int64_t least = nodes.empty() ? 0 : std::ssize(nodes) + 1;
   const std::size_t fewest = chosen.size();
@@ -107,7 +111,7 @@ std::vector<NodeId> rack_aware(const std::vector<NodeId>& nodes, std::int64_t co
     chosen = std::move(inside);
   }
   // The rack filled last may stay partly free.
-  std::vector<std::int64_t> quota(network.rack_count(), 0);
+  std::vector<std::int64_t> quota(racks_of(network), 0);
   for (const Rack& r : chosen) {
     quota[r.id] = std::min(r.free, count);
     count -= quota[r.id];

@@ -48,6 +48,7 @@ struct RankOrder {
 
 template <>
 struct Codec<RankOrder> {
+  static constexpr bool kIsText = true;  // quotes are welcome
   static constexpr std::string_view type = "rank order", unit = "";
   static Parsed<RankOrder> parse(std::string_view text);
   static std::string print(const RankOrder& v);  // "tp-cp-dp-pp"

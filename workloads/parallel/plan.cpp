@@ -181,6 +181,9 @@ class Resolver {
     only(job_.strategy == Strategy::kDdp, "strategy", "it cannot be sharded", "strategy: ddp, or a model");
     only(!job_.distributed_optimizer, "distributed_optimizer", "its optimizer is part of fixed_time",
          "distributed_optimizer: false, or a model");
+    only(job_.tp_overlap == TpOverlap::kNone, "tp_overlap", "it has no tensor-parallel collectives",
+         "leave it out, or give a model");
+    only(!job_.scatter_gather, "scatter_gather", "it has no pipeline messages", "leave it out, or give a model");
     only(job_.recompute == Recompute::kNone, "recompute", "its time is as measured", "recompute: none, or a model");
     plan_.stage_layers = {job_.profile->parts()};
   }
@@ -243,6 +246,11 @@ class Resolver {
         return;
       }
       plan_.micro_batches = plan_.global_batch / per_pass;
+      if (plan_.micro_batches > kMostMicroBatches) {
+        fail("global_batch", fmt::format("{} micro-batches per rank are more than {}", plan_.micro_batches, kMostMicroBatches),
+             "a smaller global_batch, or a larger micro_batch");
+        return;
+      }
       if (job_.gradient_accumulation && *job_.gradient_accumulation != plan_.micro_batches) {
         fail("gradient_accumulation",
              fmt::format("global_batch {} makes {} micro-batches per rank, not {}", plan_.global_batch, plan_.micro_batches,
