@@ -55,7 +55,9 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
     EXPECT_EQ(x.generation, y.generation);
     EXPECT_EQ(x.nvlink->payload_per_link, y.nvlink->payload_per_link);
     EXPECT_EQ(x.nvlink->ring_drain, y.nvlink->ring_drain);
-    if (x.pcie.rate == y.pcie.rate) EXPECT_EQ(x.pcie.payload, y.pcie.payload);  // a slot of the same generation of PCIe
+    if (x.pcie.rate == y.pcie.rate) {  // slots of the same generation of PCIe
+      EXPECT_EQ(x.pcie.payload, y.pcie.payload);
+    }
     EXPECT_EQ(x.efficiency.gemm, y.efficiency.gemm);
     EXPECT_EQ(x.efficiency.gemm_ramp_k, y.efficiency.gemm_ramp_k);
     EXPECT_EQ(x.efficiency.attention, y.efficiency.attention);
