@@ -21,6 +21,7 @@
 #include <cmath>
 
 #include "sim/experiment/job_run.h"
+#include "tests/support/pass_time.h"
 #include "tests/support/shipped.h"
 #include "workloads/schedule/training_program.h"
 
@@ -33,13 +34,6 @@ double closed_form(const Scenario& scenario) {
   const TrainingProgram program(scenario.plan, gpu);
   const TransformerSpec& model = scenario.spec.job->model;
   const auto layers = static_cast<double>(model.layers);
-  const auto kernel = [&](ModelPart part, bool is_forward) {
-    return program.kernels()[part_kernel_id(part, is_forward)].time.seconds();
-  };
-  const auto pass = [&](bool is_forward) {
-    return kernel(ModelPart::kEmbedding, is_forward) + kernel(ModelPart::kHead, is_forward) +
-           layers * (kernel(ModelPart::kAttention, is_forward) + kernel(ModelPart::kMlp, is_forward));
-  };
   const double layer_bytes =
       2.0 * static_cast<double>(part_parameters(model, ModelPart::kAttention) + part_parameters(model, ModelPart::kMlp));
   const double root_bytes =
@@ -57,8 +51,8 @@ double closed_form(const Scenario& scenario) {
   const auto longer = [&](double kernels, double communication) {
     return std::max(kernels + communication * gpu.comm_slowdown / (1 + gpu.comm_slowdown), communication);
   };
-  const double forward = longer(pass(true), layers * t(layer_bytes));
-  const double backward = longer(pass(false), 2 * layers * t(layer_bytes));
+  const double forward = longer(test::pass_time(program, model, true), layers * t(layer_bytes));
+  const double backward = longer(test::pass_time(program, model, false), 2 * layers * t(layer_bytes));
   const double optimizer = program.kernels()[optimizer_kernel_id(0)].time.seconds();
   return t(root_bytes) + t(layer_bytes) + forward + backward + t(layer_bytes) + t(root_bytes) + optimizer;
 }

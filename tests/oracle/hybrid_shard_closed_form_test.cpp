@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "sim/experiment/job_run.h"
+#include "tests/support/pass_time.h"
 #include "tests/support/shipped.h"
 #include "workloads/schedule/training_program.h"
 
@@ -28,13 +29,6 @@ double closed_form(const Scenario& scenario) {
   const TrainingProgram program(scenario.plan, gpu);
   const TransformerSpec& model = scenario.spec.job->model;
   const auto layers = static_cast<double>(model.layers);
-  const auto kernel = [&](ModelPart part, bool is_forward) {
-    return program.kernels()[part_kernel_id(part, is_forward)].time.seconds();
-  };
-  const auto pass = [&](bool is_forward) {
-    return kernel(ModelPart::kEmbedding, is_forward) + kernel(ModelPart::kHead, is_forward) +
-           layers * (kernel(ModelPart::kAttention, is_forward) + kernel(ModelPart::kMlp, is_forward));
-  };
   const auto bytes_of = [&](ModelPart a, ModelPart b) {
     return 2.0 * static_cast<double>(part_parameters(model, a) + part_parameters(model, b));
   };
@@ -51,8 +45,8 @@ double closed_form(const Scenario& scenario) {
   const auto longer = [&](double kernels, double communication) {
     return std::max(kernels + communication * gpu.comm_slowdown / (1 + gpu.comm_slowdown), communication);
   };
-  const double forward = longer(pass(true), layers * t(layer));
-  const double backward = longer(pass(false), std::max(2 * layers * t(layer), layers * u(layer)));
+  const double forward = longer(test::pass_time(program, model, true), layers * t(layer));
+  const double backward = longer(test::pass_time(program, model, false), std::max(2 * layers * t(layer), layers * u(layer)));
   const double optimizer = program.kernels()[optimizer_kernel_id(0)].time.seconds();
   return t(root) + t(layer) + forward + backward + t(root) + u(root) + optimizer;
 }

@@ -14,6 +14,7 @@
 namespace lockstep {
 namespace {
 
+using test::assert_conserved;
 using test::between;
 using test::random_graph_network;
 using test::random_hop;
@@ -169,18 +170,7 @@ RC_GTEST_PROP(GraphFabricProperty, SprayIsConservedAndTheSumOfItsPaths, ()) {
   const std::size_t shares = route.shares.size();
   Router::finish(route);
   RC_ASSERT(route.shares.size() == shares);  // no link twice
-  std::map<DeviceId, std::int64_t> balance;
-  for (const LinkShare& s : route.shares) {
-    RC_ASSERT(s.coefficient > 0);
-    balance[net.link(s.link).from] -= s.coefficient;
-    balance[net.link(s.link).to] += s.coefficient;
-  }
-  for (const auto& [device, sum] : balance) {
-    const std::int64_t expected = device == net.device_of(h.from) ? -spray.weight()
-                                  : device == net.device_of(h.to) ? spray.weight()
-                                                                  : 0;
-    RC_ASSERT(sum == expected);
-  }
+  assert_conserved(net, h, route, spray.weight());
   Route expected;
   for (std::int64_t i = 0; i < net.path_count(h); ++i) single.add_on_path(h, i, expected);
   Router::finish(expected);

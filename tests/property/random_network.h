@@ -5,7 +5,10 @@
 
 #include <rapidcheck.h>
 
+#include <map>
+
 #include "tests/support/topology_fixtures.h"
+#include "topology/routing/router.h"
 #include "topology/server/server_wiring.h"
 
 namespace lockstep::test {
@@ -130,6 +133,20 @@ inline Hop random_hop(const Network& net) {
     h.to_nic = between(Hop::kNearestNic, net.nics_per_node() - 1);
   }
   return h;
+}
+
+// What leaves the sender is `weight`, what reaches the receiver too, and nothing is lost or made on the way.
+inline void assert_conserved(const Network& net, const Hop& hop, const Route& route, std::int64_t weight) {
+  std::map<DeviceId, std::int64_t> balance;
+  for (const LinkShare& s : route.shares) {
+    RC_ASSERT(s.coefficient > 0);
+    balance[net.link(s.link).from] -= s.coefficient;
+    balance[net.link(s.link).to] += s.coefficient;
+  }
+  for (const auto& [device, sum] : balance) {
+    const std::int64_t expected = device == net.device_of(hop.from) ? -weight : device == net.device_of(hop.to) ? weight : 0;
+    RC_ASSERT(sum == expected);
+  }
 }
 
 }  // namespace lockstep::test

@@ -12,6 +12,7 @@
 namespace lockstep {
 namespace {
 
+using test::assert_conserved;
 using test::between;
 using test::random_hop;
 using test::random_network;
@@ -52,18 +53,7 @@ RC_GTEST_PROP(TopologyProperty, SprayIsConservedAtEveryDevice, ()) {
   Route route;
   router.add(h, 0, route);
   Router::finish(route);
-  std::map<DeviceId, std::int64_t> balance;
-  for (const LinkShare& s : route.shares) {
-    RC_ASSERT(s.coefficient > 0);
-    balance[net.link(s.link).from] -= s.coefficient;
-    balance[net.link(s.link).to] += s.coefficient;
-  }
-  for (const auto& [device, sum] : balance) {
-    const std::int64_t expected = device == net.device_of(h.from) ? -router.weight()
-                                  : device == net.device_of(h.to) ? router.weight()
-                                                                  : 0;
-    RC_ASSERT(sum == expected);
-  }
+  assert_conserved(net, h, route, router.weight());
 }
 
 // The same shares come from adding up all equal-cost paths, each with weight 1, times W / paths.
