@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and protocol constants of a collective library, per GPU generation. The form and the figures are those of the
-// tuner of NCCL v2.30.7 (docs/model.md, "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade
-// latency for bandwidth. Nothing here depends on a message, a table or a site.
+// Latency and protocol constants of a collective library as they hold for one GPU generation and number of nodes, made of the
+// file that a cluster names (topology/hardware/tuning_spec.h). The form is that of the tuner of NCCL v2.30.7 (docs/model.md,
+// "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade latency for bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@ inline constexpr int kProtocolCount = 3;
 [[nodiscard]] std::string_view to_text(Protocol p);  // "LL", "LL128", "Simple"
 
 enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
+struct TuningSpec;
 
 struct ProtocolCost {
   Duration base;                     // per collective
@@ -46,7 +47,8 @@ struct CollectiveTuning {
   return std::min(a, b);
 }
 
-// `nodes` decides the LL limit (one node, two, more).
-[[nodiscard]] CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_drain, int nodes);
+// `nodes` decides the LL limit (one node, two, more). What a transport adds is left to the caller.
+[[nodiscard]] CollectiveTuning tuning_for(const TuningSpec& spec, GpuGeneration generation, Rate nvlink, double ring_drain,
+                                          int nodes);
 
 }  // namespace lockstep
