@@ -28,7 +28,9 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
       t = tuning_for(cluster.tuning, GpuGeneration::kHopper, Rate::units(0), 0, nodes);
     }
     if (!cluster.network) continue;
-    const Duration message = cluster.network->message_latency + cluster.tuning.of(cluster.network->transport).message_latency;
+    const TransportTuning& transport = cluster.tuning.of(cluster.network->transport);
+    const Duration message = cluster.network->message_latency + transport.message_latency;
+    t.network_fill = cluster.network->pipeline_fill + transport.fill;
     for (ProtocolCost& cost : t.ring) cost.network_hop += message;
     for (ProtocolCost& cost : t.tree) cost.network_hop += message;
   }

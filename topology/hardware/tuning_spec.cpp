@@ -46,6 +46,9 @@ const FieldTable<GenerationTuning>& generation_fields() {
         .range(Duration(), kLongestLatency)
         .doc("added to the base of every protocol: starting the kernels and waiting for them");
     t.field("hop_scale", &GenerationTuning::hop_scale).range(0.01, 100).doc("of the steps inside a node");
+    t.field("fill", &GenerationTuning::fill)
+        .range(Duration(), kLongestLatency)
+        .doc("how long a pipeline of chunks over NVLink or xGMI takes to fill; makes bandwidth ramp up with size");
     t.field("ll_limit", &GenerationTuning::ll_limit)
         .required()
         .range(kLowestRate, kHighestRate)
@@ -84,6 +87,7 @@ const FieldTable<TransportTuning>& transport_fields() {
     t.field("message_latency", &TransportTuning::message_latency)
         .range(Duration(), kLongestLatency)
         .doc("added to that of the network");
+    t.field("fill", &TransportTuning::fill).range(Duration(), kLongestLatency).doc("added to the pipeline_fill of the network");
     return t;
   }();
   return table;

@@ -7,6 +7,7 @@
 //   base of a protocol  = its own + launch of the generation
 //   hop inside a node   = its own x hop_scale of the generation
 //   hop between nodes   = its own + message_latency of the network and of the transport
+//   fill between nodes  = pipeline_fill of the network + fill of the transport
 #pragma once
 
 #include <string>
@@ -36,6 +37,7 @@ struct AlgorithmTuning {
 struct GenerationTuning {
   Duration launch;
   double hop_scale = 1;
+  Duration fill;                // of a pipeline of chunks over NVLink or xGMI (workloads/collectives/tuning.h)
   std::vector<Rate> ll_limit;  // of groups on one node, two nodes, more
 };
 
@@ -52,6 +54,7 @@ struct GenerationTunings {
 
 struct TransportTuning {
   Duration message_latency;
+  Duration fill;
 };
 
 // A member for each Transport.

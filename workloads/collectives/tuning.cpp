@@ -2,6 +2,7 @@
 #include "workloads/collectives/tuning.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "topology/hardware/tuning_spec.h"
@@ -36,13 +37,20 @@ std::string_view to_text(Protocol p) {
   return names[static_cast<std::size_t>(p)];
 }
 
+Duration fill_time(Duration fill, std::int64_t bytes, Rate rate) {
+  if (fill <= Duration{} || bytes == 0 || rate.units() == 0) return {};
+  const double transfer_ps = static_cast<double>(bytes) / rate.bytes_per_second() * 1e12;
+  return Duration::picos(static_cast<std::int64_t>(std::sqrt(static_cast<double>(fill.picos()) * transfer_ps)));
+}
+
 CollectiveTuning tuning_for(const TuningSpec& spec, GpuGeneration generation, Rate nvlink, double ring_drain, int nodes) {
   const GenerationTuning& own = spec.of(generation);
   return {.ring = costs_of(spec.ring, own, nodes),
           .tree = costs_of(spec.tree, own, nodes),
           .nvlink = nvlink,
           .ring_drain = ring_drain,
-          .tree_inside_share = spec.tree_inside_share};
+          .tree_inside_share = spec.tree_inside_share,
+          .nvlink_fill = own.fill};
 }
 
 }  // namespace lockstep

@@ -38,7 +38,20 @@ struct CollectiveTuning {
   Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
   double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
   double tree_inside_share = 1;  // of the links inside a node that a tree whose GPUs receive, reduce and send at once can use
+  // Filling and draining the pipeline of chunks (fill_time()), on NVLink (xGMI) and between nodes; PCIe hops show none.
+  Duration nvlink_fill;
+  Duration network_fill;
+
+  [[nodiscard]] Duration fill(bool has_nvlink_hop, bool has_network_hop) const {
+    return (has_nvlink_hop ? nvlink_fill : Duration{}) + (has_network_hop ? network_fill : Duration{});
+  }
 };
+
+// What a pipeline takes beyond latency and bytes / rate, because it has to fill and drain: sqrt(fill x bytes / rate). With the best chunk
+// for every size, a pipeline of k stages with an overhead o per chunk takes (sqrt(k o) + sqrt(transfer))^2; libraries choose chunks near it. The mixed
+// term is this one; `fill` is measured. It makes bandwidth ramp up with size as nccl-tests sees it: half of a rate of 240 GB/s with fill 12 us
+// (a DGX A100) needs 3 MB, 95 % of it a gigabyte. No time for no bytes or no fill.
+[[nodiscard]] Duration fill_time(Duration fill, std::int64_t bytes, Rate rate);
 
 // Of two bounds of which 0 is none.
 [[nodiscard]] constexpr Rate lower_of(Rate a, Rate b) {
