@@ -58,7 +58,14 @@ int run(const VerbContext& context) {
       return kCheckFailed;
     }
   }
-  return kOk;
+  bool holds = true;
+  for (const Limit& l : result.limits) {
+    if (l.holds()) continue;
+    holds = false;
+    context.err << fmt::format("{} is {:.1f} %, where {} {:.1f} % is asked\n", l.what, 100 * l.found,
+                               l.is_least ? "at least" : "at most", 100 * l.asked);
+  }
+  return holds ? kOk : kCheckFailed;
 }
 
 }  // namespace
@@ -69,7 +76,7 @@ Verb validate_verb() {
       .doc = "predict published measurements and state every error",
       .details =
           "No constant depends on a table or row; the rule that admits rows is printed, and so is why each other row is not "
-          "admitted.",
+          "admitted. Exits 1 when a limit that the suite asks for does not hold.",
       .options =
           {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
            {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},

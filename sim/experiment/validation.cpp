@@ -8,25 +8,64 @@
 
 namespace lockstep {
 
-ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source) {
-  std::vector<double> magnitudes;
+namespace {
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+ErrorStatistics statistics_of(const std::vector<double>& errors) {
   ErrorStatistics s;
-  for (const Prediction& p : r.predictions) {
-    if (source && p.source != *source) continue;
-    magnitudes.push_back(std::fabs(p.error()));
+  s.rows = errors.size();
+  if (errors.empty()) return s;
+  std::vector<double> magnitudes;
+  for (const double e : errors) {
+    magnitudes.push_back(std::fabs(e));
     s.mean_abs_error += magnitudes.back();
-    s.bias += p.error();
+    s.bias += e;
   }
-  s.rows = magnitudes.size();
-  if (magnitudes.empty()) return s;
-  std::sort(magnitudes.begin(), magnitudes.end());
   const auto n = static_cast<double>(s.rows);
   s.mean_abs_error /= n;
   s.bias /= n;
-  const std::size_t middle = s.rows / 2;
-  s.median_abs_error = s.rows % 2 == 1 ? magnitudes[middle] : (magnitudes[middle - 1] + magnitudes[middle]) / 2;
+  s.median_abs_error = median(magnitudes);
   // Nearest rank: the smallest value that at least 90 % of the rows do not exceed.
   s.p90_abs_error = magnitudes[(s.rows * 9 + 9) / 10 - 1];
+  return s;
+}
+
+}  // namespace
+
+ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source) {
+  std::vector<double> errors;
+  for (const Prediction& p : r.predictions) {
+    if (!source || p.source == *source) errors.push_back(p.error());
+  }
+  return statistics_of(errors);
+}
+
+double SizeStatistics::within_two_share() const {
+  return small_rows == 0 ? 1 : static_cast<double>(within_two) / static_cast<double>(small_rows);
+}
+
+SizeStatistics size_statistics(const SuiteResult& r, const std::function<bool(const Prediction&)>& counts) {
+  SizeStatistics s;
+  std::vector<double> errors;
+  std::vector<double> ratios;
+  for (const Prediction& p : r.predictions) {
+    if (!counts(p)) continue;
+    if (p.size_bytes >= kLargeSize) {
+      errors.push_back(p.error());
+      continue;
+    }
+    const double ratio = p.predicted / p.measured;
+    ratios.push_back(ratio);
+    if (ratio >= 0.5 && ratio <= 2) ++s.within_two;
+  }
+  s.large = statistics_of(errors);
+  s.small_rows = ratios.size();
+  if (!ratios.empty()) s.small_median_ratio = median(ratios);
   return s;
 }
 
@@ -40,8 +79,7 @@ std::vector<std::string> sources(const SuiteResult& r) {
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> list = {
-      {"collectives", "ring collectives on one NVSwitch node against published nccl-tests tables", "nccl-tests.csv",
-       run_collectives_suite},
+      {"collectives", "collectives of all sizes against published nccl-tests tables", "nccl-tests.csv", run_collectives_suite},
       {"training", "whole training steps against published iteration times", "korthikanti-2022.csv", run_training_suite},
       {"field", "jobs and collectives that users of real clusters reported", "field-cases.csv", run_field_suite},
   };

@@ -2,7 +2,7 @@
 // Prediction beside measurement. A suite reads a CSV of published measurements, keeps the rows that one mechanical rule admits, predicts
 // each with the shipped hardware constants, and reports every error. error = (predicted - measured) / measured.
 //
-//   collectives  rows of nccl-tests tables in which a ring is known to have run, on one NVSwitch node, from 1 GiB up
+//   collectives  rows of nccl-tests tables of any size whose cluster their columns describe
 //   training     rows of whole training steps with their plan (korthikanti-2022)
 //   field        reports of users of real clusters, jobs and collectives, some as ratios (field-cases)
 //
@@ -27,7 +27,9 @@ struct Prediction {
   std::string metric;  // "busbw_gb_per_s", "step_time_s"
   double measured = 0;
   double predicted = 0;
-  std::string remark;  // what was assumed, why it is off; may be empty
+  std::string remark;           // what was assumed, why it is off; may be empty
+  std::string publisher = {};   // who measured several sources; may be empty
+  std::int64_t size_bytes = 0;  // of a collective; 0: not about one size
   [[nodiscard]] double error() const { return (predicted - measured) / measured; }
 };
 
@@ -45,16 +47,37 @@ struct ErrorStatistics {
   double bias = 0;  // mean of signed errors
 };
 
+// A number that a suite must not exceed, or reach.
+struct Limit {
+  std::string what;
+  double asked = 0;
+  double found = 0;
+  bool is_least = false;  // the least that is asked; otherwise the most
+  [[nodiscard]] bool holds() const { return is_least ? found >= asked : found <= asked; }
+};
+
 struct SuiteResult {
   std::string suite;
   std::string rule;  // which rows are eligible, in words
   std::vector<Prediction> predictions;
   std::vector<SkippedRow> skipped;
+  std::vector<Limit> limits;  // that the suite asks for
 };
 
 // Of all predictions, or of one source.
 [[nodiscard]] ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source = {});
 [[nodiscard]] std::vector<std::string> sources(const SuiteResult& r);  // in order of first appearance
+
+// Of predictions with sizes. Below 1 MiB latencies decide, and errors are factors: predicted in [measured / 2, 2 measured].
+inline constexpr std::int64_t kLargeSize = std::int64_t{1} << 20;
+struct SizeStatistics {
+  ErrorStatistics large;
+  std::size_t small_rows = 0;
+  std::size_t within_two = 0;
+  double small_median_ratio = 0;                  // predicted over measured; 0 without rows
+  [[nodiscard]] double within_two_share() const;  // 1 without rows
+};
+[[nodiscard]] SizeStatistics size_statistics(const SuiteResult& r, const std::function<bool(const Prediction&)>& counts);
 
 struct Suite {
   std::string name;

@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+
+#include "sim/report/size_statistics_report.h"
 
 namespace lockstep {
 namespace {
@@ -36,13 +39,41 @@ std::vector<std::pair<std::string, std::string>> remarks(const SuiteResult& r) {
   return out;
 }
 
-// How many rows were skipped for each reason, most frequent first.
-std::vector<std::pair<std::string, std::size_t>> reasons(const SuiteResult& r) {
-  std::map<std::string, std::size_t> counts;
-  for (const SkippedRow& s : r.skipped) ++counts[s.reason];
-  std::vector<std::pair<std::string, std::size_t>> out(counts.begin(), counts.end());
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+struct Reason {
+  std::string source;
+  std::string reason;
+  std::size_t rows = 0;
+};
+
+// How many rows of each source were skipped and why, in order of first appearance.
+std::vector<Reason> reasons(const SuiteResult& r) {
+  std::vector<Reason> out;
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  for (const SkippedRow& s : r.skipped) {
+    const auto [it, is_new] = index.try_emplace({s.source, s.reason}, out.size());
+    if (is_new) out.push_back({s.source, s.reason, 0});
+    ++out[it->second].rows;
+  }
   return out;
+}
+
+// More rows than anyone reads: people see the worst, programs see all.
+constexpr std::size_t kMostRowsShown = 100;
+constexpr std::size_t kWorstShown = 20;
+
+// The rows that a rendering for people lists: all, or those with the largest factor between prediction and measurement.
+std::vector<Prediction> shown(const SuiteResult& r) {
+  if (r.predictions.size() <= kMostRowsShown) return r.predictions;
+  std::vector<Prediction> rows = r.predictions;
+  const auto factor = [](const Prediction& p) { return std::max(p.predicted / p.measured, p.measured / p.predicted); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Prediction& a, const Prediction& b) { return factor(a) > factor(b); });
+  rows.resize(kWorstShown);
+  return rows;
+}
+
+std::string limit_text(const Limit& l) {
+  return fmt::format("{}: {:.1f} % {} {} {:.1f} %", l.what, 100 * l.found, l.holds() ? "is" : "IS NOT",
+                     l.is_least ? "at least" : "at most", 100 * l.asked);
 }
 
 struct Row {
@@ -57,50 +88,94 @@ std::vector<Row> statistic_rows(const SuiteResult& r) {
   return rows;
 }
 
-}  // namespace
-
-std::string to_table(const SuiteResult& r) {
-  std::string out = fmt::format("Suite {}\nEligible: {}\n\n", r.suite, r.rule);
-  out += fmt::format("{:<42}{:<46}{:>12}{:>12}{:>10}\n", "source", "what", "measured", "predicted", "error");
-  for (const Prediction& p : r.predictions) {
-    out += fmt::format("{:<42}{:<46}{:>12.4g}{:>12.4g}{:>10}\n", p.source + ":" + std::to_string(p.row), p.what, p.measured,
-                       p.predicted, percent(p.error()));
-  }
-  out += fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}\n", "source", "rows", "median", "mean", "p90", "bias");
+std::string statistics_table(const SuiteResult& r) {
+  std::string out = fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}\n", "source", "rows", "median", "mean", "p90", "bias");
   for (const Row& row : statistic_rows(r)) {
     out += fmt::format("{:<38}{:>6}{:>8.1f} %{:>8.1f} %{:>8.1f} %{:>10}\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
                        100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
   }
-  for (bool is_first = true; const auto& [rows, remark] : remarks(r)) {
-    out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", rows, remark);
-    is_first = false;
-  }
-  if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped\n", r.skipped.size());
-  for (const auto& [reason, count] : reasons(r)) out += fmt::format("{:>6}  {}\n", count, reason);
   return out;
 }
 
-std::string to_markdown(const SuiteResult& r) {
-  std::string out =
-      fmt::format("Eligible: {}. {} rows predicted, {} skipped.\n\n", r.rule, r.predictions.size(), r.skipped.size());
-  out += "| source | what | measured | predicted | error |\n|---|---|---:|---:|---:|\n";
-  for (const Prediction& p : r.predictions) {
-    out += fmt::format("| {}:{} | {} | {:.4g} | {:.4g} | {} |\n", p.source, p.row, p.what, p.measured, p.predicted,
-                       percent(p.error()));
-  }
-  out += "\n| source | rows | median | mean | 90th percentile | bias |\n|---|---:|---:|---:|---:|---:|\n";
+std::string statistics_markdown(const SuiteResult& r) {
+  std::string out = "| source | rows | median | mean | 90th percentile | bias |\n|---|---:|---:|---:|---:|---:|\n";
   for (const Row& row : statistic_rows(r)) {
     out +=
         fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
                     100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
   }
+  return out;
+}
+
+Json size_statistics_json(const SizeStatistics& s) {
+  return {{"from_1_mib", statistics_json(s.large)},
+          {"below_1_mib",
+           {{"rows", s.small_rows}, {"within_factor_2", s.within_two_share()}, {"median_ratio", s.small_median_ratio}}}};
+}
+
+// Adds the statistics of sizes to the object of the suite.
+void add_sizes(const SuiteResult& r, Json& j) {
+  const SizeGroups groups = size_groups(r);
+  const Json all = size_statistics_json(groups.all);
+  for (const auto& [key, value] : all.items()) j[key] = value;
+  for (const SizeGroup& g : groups.publishers) j["publishers"][g.name] = size_statistics_json(g.s);
+  for (const SizeGroup& g : groups.decades) j["size_decades"][g.name] = size_statistics_json(g.s);
+}
+
+}  // namespace
+
+std::string to_table(const SuiteResult& r) {
+  std::string out = fmt::format("Suite {}\nEligible: {}\n\n", r.suite, r.rule);
+  const std::vector<Prediction> rows = shown(r);
+  if (rows.size() < r.predictions.size()) {
+    out += fmt::format("The {} rows of {} that are farthest off (--format csv and json list all)\n", rows.size(),
+                       r.predictions.size());
+  }
+  std::size_t width = 44;
+  for (const Prediction& p : rows) width = std::max(width, p.what.size());
+  out += fmt::format("{:<42}{:<{}}{:>12}{:>12}{:>13}\n", "source", "what", width + 2, "measured", "predicted", "error");
+  for (const Prediction& p : rows) {
+    out += fmt::format("{:<42}{:<{}}{:>12.4g}{:>12.4g}{:>13}\n", p.source + ":" + std::to_string(p.row), p.what, width + 2,
+                       p.measured, p.predicted, percent(p.error()));
+  }
+  if (has_sizes(r)) {
+    out += "\n" + to_table(size_groups(r));
+  } else {
+    out += statistics_table(r);
+  }
+  for (bool is_first = true; const auto& [numbers, remark] : remarks(r)) {
+    out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", numbers, remark);
+    is_first = false;
+  }
+  if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped\n", r.skipped.size());
+  for (const Reason& reason : reasons(r)) out += fmt::format("{:>6}  {}: {}\n", reason.rows, reason.source, reason.reason);
+  for (bool is_first = true; const Limit& l : r.limits) {
+    out += fmt::format("{}{}\n", is_first ? "\n" : "", limit_text(l));
+    is_first = false;
+  }
+  return out;
+}
+std::string to_markdown(const SuiteResult& r) {
+  std::string out =
+      fmt::format("Eligible: {}. {} rows predicted, {} skipped.\n\n", r.rule, r.predictions.size(), r.skipped.size());
+  const std::vector<Prediction> rows = shown(r);
+  if (rows.size() < r.predictions.size()) out += fmt::format("The {} that are farthest off:\n\n", rows.size());
+  out += "| source | what | measured | predicted | error |\n|---|---|---:|---:|---:|\n";
+  for (const Prediction& p : rows) {
+    out += fmt::format("| {}:{} | {} | {:.4g} | {:.4g} | {} |\n", p.source, p.row, p.what, p.measured, p.predicted,
+                       percent(p.error()));
+  }
+  out += "\n" + (has_sizes(r) ? to_markdown(size_groups(r)) : statistics_markdown(r));
   if (const auto list = remarks(r); !list.empty()) {
     out += "\n| rows | remark |\n|---|---|\n";
-    for (const auto& [rows, remark] : list) out += fmt::format("| {} | {} |\n", rows, remark);
+    for (const auto& [numbers, remark] : list) out += fmt::format("| {} | {} |\n", numbers, remark);
   }
-  if (r.skipped.empty()) return out;
-  out += "\n| skipped rows | reason |\n|---:|---|\n";
-  for (const auto& [reason, count] : reasons(r)) out += fmt::format("| {} | {} |\n", count, reason);
+  if (!r.skipped.empty()) out += "\n| skipped rows | source | reason |\n|---:|---|---|\n";
+  for (const Reason& reason : reasons(r)) out += fmt::format("| {} | {} | {} |\n", reason.rows, reason.source, reason.reason);
+  for (bool is_first = true; const Limit& l : r.limits) {
+    out += fmt::format("{}- {}\n", is_first ? "\n" : "", limit_text(l));
+    is_first = false;
+  }
   return out;
 }
 
@@ -121,6 +196,11 @@ std::string to_json(const SuiteResult& r) {
   j["skipped"] = Json::array();
   for (const SkippedRow& s : r.skipped) j["skipped"].push_back({{"source", s.source}, {"row", s.row}, {"reason", s.reason}});
   for (const std::string& source : sources(r)) j["sources"][source] = statistics_json(statistics(r, source));
+  if (has_sizes(r)) add_sizes(r, j);
+  for (const Limit& l : r.limits) {
+    j["limits"].push_back(
+        {{"what", l.what}, {l.is_least ? "at_least" : "at_most", l.asked}, {"found", l.found}, {"holds", l.holds()}});
+  }
   j["predictions"] = Json::array();
   for (const Prediction& p : r.predictions) {
     j["predictions"].push_back({{"source", p.source},
@@ -130,6 +210,8 @@ std::string to_json(const SuiteResult& r) {
                                 {"measured", p.measured},
                                 {"predicted", p.predicted},
                                 {"error", p.error()}});
+    if (!p.publisher.empty()) j["predictions"].back()["publisher"] = p.publisher;
+    if (p.size_bytes > 0) j["predictions"].back()["size_bytes"] = p.size_bytes;
     if (!p.remark.empty()) j["predictions"].back()["remark"] = p.remark;
   }
   return j.dump(2) + "\n";

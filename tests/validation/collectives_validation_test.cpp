@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring bus bandwidth from 1 GiB up against published tables, one set of constants per GPU generation.
+// Collectives against published tables, one set of constants per GPU generation and transport.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,8 @@ SuiteResult collectives() {
   return result;
 }
 
-TEST(CollectivesValidation, RingTablesAreMetWithinEightPercent) {
+// Where a ring is known to have run, on one node.
+TEST(CollectivesValidation, LargeRingsAreMetWithinEightPercent) {
   const std::map<std::string, double> bound = {{"superbench-a100-40-8g-all_reduce", 0.08},
                                                {"superbench-a100-40-8g-all_gather", 0.08},
                                                {"superbench-a100-40-8g-broadcast", 0.08},
@@ -52,7 +53,7 @@ TEST(CollectivesValidation, RingTablesAreMetWithinEightPercent) {
   std::map<std::string, int> rows;
   for (const Prediction& p : result.predictions) {
     const auto it = bound.find(p.source);
-    if (it == bound.end()) continue;
+    if (it == bound.end() || p.size_bytes < std::int64_t{1} << 30) continue;
     ++rows[p.source];
     EXPECT_LE(std::fabs(p.error()), it->second)
         << p.source << " line " << p.row << ": " << p.predicted << " against " << p.measured;
