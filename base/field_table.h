@@ -193,6 +193,25 @@ class FieldTable {
     return ref;
   }
 
+  // Where the key of the reference added last is absent, it is what `preset` stands for; a map without a preset is laid over that.
+  void reference_default(const std::string& preset) {
+    Entry& e = *entries_.back();
+    e.doc.default_text = preset;
+    e.read_default = [preset, key = e.doc.name, read = e.read](T& out, ReadContext& c, const std::string& path) {
+      Document document = Document::empty_map("default");
+      if (!document.assign(key, preset, "default", c.diagnostics(), true)) return;
+      read(document.root().find(key), out, c, path, ReadMode::kWhole);
+    };
+    e.read = [read_default = e.read_default, read = e.read](const Node& n, T& out, ReadContext& c, const std::string& path,
+                                                            ReadMode mode) {
+      if (n.is_map() && !n.find("preset") && mode == ReadMode::kWhole) {
+        read_default(out, c, path);
+        mode = ReadMode::kOverlay;
+      }
+      read(n, out, c, path, mode);
+    };
+  }
+
   // The key added last is printed only where `is_given` holds: one of two alternatives is left empty.
   void print_when(std::function<bool(const T&)> is_given) {
     Entry& e = *entries_.back();
@@ -229,7 +248,9 @@ class FieldTable {
     for (std::size_t i = 0; i < node.size(); ++i) read_key(node, i, out, context, path, mode, seen);
     for (std::size_t k = 0; mode == ReadMode::kWhole && k < entries_.size(); ++k) {
       const FieldDoc& doc = entries_[k]->doc;
-      if (doc.is_required && !seen[k]) detail::report_missing_key(node, doc, context, path);
+      if (seen[k]) continue;
+      if (doc.is_required) detail::report_missing_key(node, doc, context, path);
+      if (entries_[k]->read_default) entries_[k]->read_default(out, context, join_path(path, doc.name));
     }
     return context.diagnostics().error_count() == errors && run_checks(out, context, path);
   }
@@ -257,6 +278,7 @@ class FieldTable {
     FieldDoc doc;
     std::function<void(const Node&, T&, ReadContext&, const std::string& path, ReadMode)> read;
     std::function<void(const T&, ConfigPrinter&, const std::string& path)> print;
+    std::function<void(T&, ReadContext&, const std::string& path)> read_default;  // where the key is absent
     std::function<std::string(const T&)> default_text;
     std::function<std::vector<FieldDoc>(const T&)> docs;
   };

@@ -43,6 +43,8 @@ const FieldTable<ClusterSpec>& cluster_fields() {
         .doc("leaf to spine; inside the groups of a dragonfly; between the switches of a torus or a custom graph");
     t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core; between the groups of a dragonfly");
     routing_field(t, &ClusterSpec::routing).doc("instead of the network's");
+    t.reference("tuning", &ClusterSpec::tuning, tuning_fields()).doc("constants of the collective library");
+    t.reference_default("nccl");
     t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");
     t.field("price_per_gpu_hour", &ClusterSpec::price_per_gpu_hour)
         .range({0}, {10'000})

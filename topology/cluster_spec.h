@@ -16,6 +16,7 @@
 #include "topology/fabric/fabric_spec.h"
 #include "topology/hardware/network_spec.h"
 #include "topology/hardware/server_spec.h"
+#include "topology/hardware/tuning_spec.h"
 #include "topology/network.h"
 #include "topology/routing/router.h"
 #include "topology/stragglers.h"
@@ -34,6 +35,7 @@ struct ClusterSpec {
   TrunkSpec fabric_link;                 // leaf to spine; between the switches of a group, a torus or a custom graph
   TrunkSpec core_link;                   // spine to core; between the groups of a dragonfly
   std::optional<RoutingPolicy> routing;  // instead of the network's
+  TuningSpec tuning;                     // of the collective library
   std::optional<StragglerSpec> stragglers;
   std::optional<UsdPerHour> price_per_gpu_hour;
 

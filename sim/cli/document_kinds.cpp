@@ -42,6 +42,7 @@ std::vector<DocumentKind> document_kinds() {
       document_kind("a server: GPUs and how they are wired", &server_fields),
       document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
       document_kind("a transport with its NICs", &network_fields),
+      document_kind("constants of a collective library", &tuning_fields),
   };
 }
 

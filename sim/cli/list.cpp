@@ -26,7 +26,7 @@ struct Topic {
 };
 
 std::vector<Topic> topics() {
-  return {{"hardware", {"gpu", "server", "network"}},
+  return {{"hardware", {"gpu", "server", "network", "tuning"}},
           {"clusters", {"cluster"}},
           {"models", {"model"}},
           {"jobs", {"job"}},

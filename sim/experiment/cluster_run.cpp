@@ -21,15 +21,18 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
     if (cluster.server) {
       const GpuSpec& gpu = cluster.server->gpu;
       const NvlinkSpec* ports = cluster.server->gpu_ports();
-      t = ports != nullptr ? tuning_for(gpu.generation, ports->payload(), ports->ring_drain.value, nodes)
-                           : tuning_for(gpu.generation, Rate::units(0), 0, nodes);
+      t = ports != nullptr ? tuning_for(cluster.tuning, gpu.generation, ports->payload(), ports->ring_drain.value, nodes)
+                           : tuning_for(cluster.tuning, gpu.generation, Rate::units(0), 0, nodes);
     } else {
       // Bare hosts have no collective library of their own generation; the newest measured one stands in.
-      t = tuning_for(GpuGeneration::kHopper, Rate::units(0), 0, nodes);
+      t = tuning_for(cluster.tuning, GpuGeneration::kHopper, Rate::units(0), 0, nodes);
     }
     if (!cluster.network) continue;
-    for (ProtocolCost& cost : t.ring) cost.network_hop += cluster.network->message_latency;
-    for (ProtocolCost& cost : t.tree) cost.network_hop += cluster.network->message_latency;
+    const TransportTuning& transport = cluster.tuning.of(cluster.network->transport);
+    const Duration message = cluster.network->message_latency + transport.message_latency;
+    t.network_fill = cluster.network->pipeline_fill + transport.fill;
+    for (ProtocolCost& cost : t.ring) cost.network_hop += message;
+    for (ProtocolCost& cost : t.tree) cost.network_hop += message;
   }
   return tunings;
 }

@@ -32,6 +32,17 @@ inline Scenario scenario(const std::string& name, std::vector<std::string> assig
   return *loaded;
 }
 
+// The constants of the collective library that clusters have unless they say otherwise.
+inline TuningSpec shipped_tuning() {
+  Diagnostics d;
+  TuningSpec spec;
+  ReadContext context(d, &shipped());
+  if (const auto document = shipped().open("tuning", "nccl", {}, {}, d))
+    tuning_fields().read_document(*document, spec, context);
+  if (d.has_errors()) throw std::runtime_error(messages(d));
+  return spec;
+}
+
 // A shipped cluster with "key=value" assignments.
 inline ClusterSpec cluster(const std::string& name, const std::vector<std::string>& assignments = {}) {
   Diagnostics d;

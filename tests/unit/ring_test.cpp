@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "tests/support/shipped.h"
 #include "topology/hardware/gpu_spec.h"
 #include "topology/network.h"
 
@@ -110,7 +111,8 @@ TEST(Ring, CarriesTheBytesOfItsCollective) {
   const Network net = dgx(1, 8);
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(8), 0);
-  const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
+  const CollectiveTuning tuning =
+      tuning_for(test::shipped_tuning(), GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
   const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, kGiB, line).bytes, 2 * kGiB / 8 * 7);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllGather, kGiB, line).bytes, kGiB / 8 * 7);
@@ -127,7 +129,8 @@ TEST(Ring, CarriesTheBytesOfItsCollective) {
 TEST(Ring, DrainCapsSmallRingsMost) {
   const Network net = dgx(1, 8);
   const Router router(net, RoutingPolicy::kStatic, 0);
-  const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
+  const CollectiveTuning tuning =
+      tuning_for(test::shipped_tuning(), GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
   const auto cap = [&](std::size_t n, CollectiveKind kind) {
     const RingShape shape = shape_ring(router, first(n), 0);
     return lower_ring(shape, tuning, kind, 16 * kGiB, undisturbed_rate(net, shape.closed, shape.weight))
@@ -145,7 +148,8 @@ TEST(Ring, LatencyFollowsTheTable) {
   const Network net = dgx(2, 8);
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(16), 0);
-  const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 2);
+  const CollectiveTuning tuning =
+      tuning_for(test::shipped_tuning(), GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 2);
   const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   const Protocol simple = Protocol::kSimple;
   const LoweredRing c = lower_ring(shape, tuning, CollectiveKind::kAllReduce, 0, line, &simple);
@@ -157,7 +161,8 @@ TEST(Ring, ChoosesTheProtocolByTime) {
   const Network net = dgx(1, 8);
   const Router router(net, RoutingPolicy::kStatic, 0);
   const RingShape shape = shape_ring(router, first(8), 0);
-  const CollectiveTuning tuning = tuning_for(GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
+  const CollectiveTuning tuning =
+      tuning_for(test::shipped_tuning(), GpuGeneration::kAmpere, Rate::bytes_per_second(240e9), 0.5, 1);
   const Rate line = undisturbed_rate(net, shape.closed, shape.weight);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, 8, line).protocol, Protocol::kLl);
   EXPECT_EQ(lower_ring(shape, tuning, CollectiveKind::kAllReduce, kGiB, line).protocol, Protocol::kSimple);

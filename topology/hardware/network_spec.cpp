@@ -109,6 +109,9 @@ const FieldTable<NetworkSpec>& network_fields() {
         .required()
         .range(Duration(), kLongestLatency)
         .doc("software cost of a message between servers");
+    t.field("pipeline_fill", &NetworkSpec::pipeline_fill)
+        .range(Duration(), kLongestLatency)
+        .doc("how long a pipeline of chunks between servers takes to fill; makes bandwidth ramp up with size");
     t.field("link_latency", &NetworkSpec::link_latency)
         .required()
         .range(Duration(), kLongestLatency)

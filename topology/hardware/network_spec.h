@@ -35,6 +35,7 @@ struct NetworkSpec {
   bool gpudirect = true;
   Rate host_path_rate;       // per NIC and direction, without GPUDirect
   Duration message_latency;  // software, per message between nodes, beyond what a collective library's table counts
+  Duration pipeline_fill;    // how long a pipeline of chunks between nodes takes to fill (workloads/collectives/tuning.h)
   Duration link_latency;     // one cable with the switch behind it
   RoutingPolicy routing = RoutingPolicy::kSpray;
 };

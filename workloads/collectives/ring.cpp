@@ -179,6 +179,8 @@ LoweredRing lower_ring(const RingShape& shape, const CollectiveTuning& tuning, C
   const std::int64_t passes = s.steps / (n - 1);  // how often the data goes round
   const std::int64_t network_steps = passes * (shape.nodes - 1);
 
+  const Duration fill = tuning.fill(shape.nvlink_channels > 0, shape.nodes > 1);
+
   double best = 0;
   for (std::size_t p = 0; p < kProtocolCount; ++p) {
     const auto protocol = static_cast<Protocol>(p);
@@ -190,9 +192,10 @@ LoweredRing lower_ring(const RingShape& shape, const CollectiveTuning& tuning, C
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(line_rate, drained).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
     const Duration inside = shape.uses_pcie ? cost.pcie_hop : cost.nvlink_hop;
-    const Duration latency =
-        cost.base + inside * (s.steps - network_steps) + (cost.network_hop + shape.network_latency) * network_steps;
-    const double seconds = latency.seconds() + static_cast<double>(out.bytes) / lower_of(line_rate, cap).bytes_per_second();
+    const Rate rate = lower_of(line_rate, cap);
+    const Duration latency = cost.base + inside * (s.steps - network_steps) +
+                             (cost.network_hop + shape.network_latency) * network_steps + fill_time(fill, out.bytes, rate);
+    const double seconds = latency.seconds() + static_cast<double>(out.bytes) / rate.bytes_per_second();
     if (p == 0 || forced != nullptr || seconds < best) {
       best = seconds;
       out.latency = latency;

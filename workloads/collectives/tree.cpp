@@ -125,12 +125,14 @@ Stage lower_tree(const TreeShape& shape, const CollectiveTuning& tuning, Collect
   if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / (2 * parts)));
   const std::int64_t passes = is_rooted ? 1 : 2;
   const int depth = is_rooted ? shape.rooted_depth : shape.depth;
+  const std::int64_t edge_bytes = ceil_div(bytes, parts);
   return {.form = tree_form(kind),
           .weight = flow.weight,
-          .bytes = ceil_div(bytes, parts),
+          .bytes = edge_bytes,
           .members = flow.members,
           .latency = cost.base + flow.inside_hop(cost) * (passes * shape.chain) +
-                     (cost.network_hop + flow.network_latency) * (passes * depth),
+                     (cost.network_hop + flow.network_latency) * (passes * depth) +
+                     fill_time(tuning.fill(flow.has_nvlink_hop, flow.has_network_hop), edge_bytes, lower_of(flow.rate, cap)),
           .rate_cap = cap,
           .rate = flow.rate};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and protocol constants of a collective library, per GPU generation. The form and the figures are those of the
-// tuner of NCCL v2.30.7 (docs/model.md, "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade
-// latency for bandwidth. Nothing here depends on a message, a table or a site.
+// Latency and protocol constants of a collective library as they hold for one GPU generation and number of nodes, made of the
+// file that a cluster names (topology/hardware/tuning_spec.h). The form is that of the tuner of NCCL v2.30.7 (docs/model.md,
+// "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade latency for bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@ inline constexpr int kProtocolCount = 3;
 [[nodiscard]] std::string_view to_text(Protocol p);  // "LL", "LL128", "Simple"
 
 enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
+struct TuningSpec;
 
 struct ProtocolCost {
   Duration base;                     // per collective
@@ -37,7 +38,20 @@ struct CollectiveTuning {
   Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
   double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
   double tree_inside_share = 1;  // of the links inside a node that a tree whose GPUs receive, reduce and send at once can use
+  // Filling and draining the pipeline of chunks (fill_time()), on NVLink (xGMI) and between nodes; PCIe hops show none.
+  Duration nvlink_fill;
+  Duration network_fill;
+
+  [[nodiscard]] Duration fill(bool has_nvlink_hop, bool has_network_hop) const {
+    return (has_nvlink_hop ? nvlink_fill : Duration{}) + (has_network_hop ? network_fill : Duration{});
+  }
 };
+
+// What a pipeline takes beyond latency and bytes / rate, because it has to fill and drain: sqrt(fill x bytes / rate). With the best chunk
+// for every size, a pipeline of k stages with an overhead o per chunk takes (sqrt(k o) + sqrt(transfer))^2; libraries choose chunks near it. The mixed
+// term is this one; `fill` is measured. It makes bandwidth ramp up with size as nccl-tests sees it: half of a rate of 240 GB/s with fill 12 us
+// (a DGX A100) needs 3 MB, 95 % of it a gigabyte. No time for no bytes or no fill.
+[[nodiscard]] Duration fill_time(Duration fill, std::int64_t bytes, Rate rate);
 
 // Of two bounds of which 0 is none.
 [[nodiscard]] constexpr Rate lower_of(Rate a, Rate b) {
@@ -46,7 +60,8 @@ struct CollectiveTuning {
   return std::min(a, b);
 }
 
-// `nodes` decides the LL limit (one node, two, more).
-[[nodiscard]] CollectiveTuning tuning_for(GpuGeneration generation, Rate nvlink, double ring_drain, int nodes);
+// `nodes` decides the LL limit (one node, two, more). What a transport adds is left to the caller.
+[[nodiscard]] CollectiveTuning tuning_for(const TuningSpec& spec, GpuGeneration generation, Rate nvlink, double ring_drain,
+                                          int nodes);
 
 }  // namespace lockstep
