@@ -37,7 +37,7 @@ struct AlgorithmTuning {
 struct GenerationTuning {
   Duration launch;
   double hop_scale = 1;
-  Duration fill;                // of a pipeline of chunks over NVLink or xGMI (workloads/collectives/tuning.h)
+  Duration fill;               // of a pipeline of chunks over NVLink or xGMI (workloads/collectives/tuning.h)
   std::vector<Rate> ll_limit;  // of groups on one node, two nodes, more
 };
 
