@@ -13,40 +13,48 @@ namespace {
 
 constexpr int kGpusPerRack = 72;  // of an NVL72
 
-// What a server is sold with; the transport is that of its vendor's reference systems.
+// What a server is sold with; `nics` 0: with any number.
 struct ServerForm {
   std::string_view server;  // shipped name
   int gpus = 8;
-  int nics = 0;  // 0: sold with any number
+  int nics = 0;
   int nic_gbps = 0;
+  bool has_bridges = false;  // that may be left out
 };
 constexpr ServerForm kForms[] = {
     {"dgx-1-v100", 8, 4, 100},
     {"dgx-2", 16, 8, 100},
+    {"v100-pcie-8"},
     {"dgx-a100", 8, 8, 200},
     {"dgx-a100-40", 8, 8, 200},
     {"hgx-a800", 8, 8, 200},
-    {"a100-pcie-8", 8},
-    {"a100-pcie-8-bridged", 8},
+    {"a100-pcie-8"},
+    {"a100-pcie-8-bridged"},
     {"dgx-h100", 8, 8, 400},
     {"hgx-h800", 8, 8, 400},
     {"hgx-h20", 8, 8, 400},
-    {"h100-nvl-8", 8},
-    {"h100-pcie-8", 8},
+    {"h100-nvl-8"},
+    {"h100-pcie-8"},
     {"dgx-h200", 8, 8, 400},
     {"dgx-b200", 8, 8, 400},
+    {"dgx-b300", 8, 8, 800},
     {"gb200-nvl72", 72, 72, 400},
     {"gb300-nvl72", 72, 72, 800},
     {"mi300x-8", 8, 8, 400},
-    {"l40s-8-pcie", 8},
+    {"mi325x-8", 8, 8, 400},
+    {"l40s-8-pcie"},
+    {"l4-8"},
+    {"t4-8"},
     {"a10-4", 4},
+    {"a40-8", 8, 0, 0, true},
+    {"rtx-a6000-4", 4, 0, 0, true},
     {"rtx-2080-ti-2", 2},
-    {"rtx-3090-2", 2},
-    {"rtx-4090-8", 8},
-    {"rtx-5090-8", 8},
+    {"rtx-3090-2", 2, 0, 0, true},
+    {"rtx-4090-8"},
+    {"rtx-5090-8"},
     {"rtx-6000-ada-4", 4},
     {"rtx-6000d-8", 8, 8, 400},
-    {"titan-rtx-2", 2},
+    {"titan-rtx-2", 2, 0, 0, true},
 };
 
 const ServerForm& form(std::string_view server) {
@@ -104,6 +112,7 @@ struct Words {
 std::string_view server_for(const Words& w, std::int64_t per_node) {
   if (w.is("gb300")) return "gb300-nvl72";
   if (w.is("gb200")) return "gb200-nvl72";
+  if (w.is("b300") && !w.is_card()) return "dgx-b300";
   if (w.is("b200") && !w.is_card()) return "dgx-b200";
   if (w.is("h800") && !w.is_card()) return "hgx-h800";
   if (w.is("h20") && !w.is_card()) return "hgx-h20";
@@ -114,8 +123,14 @@ std::string_view server_for(const Words& w, std::int64_t per_node) {
   if (w.is("a100") && w.is_card()) return w.is_bridged() ? "a100-pcie-8-bridged" : "a100-pcie-8";
   if (w.is("a100")) return w.is("40gb") ? "dgx-a100-40" : "dgx-a100";
   // No SXM2 board has an NVSwitch: only the DGX-2 and its boards of SXM3 do.
-  if (w.is("v100") && !w.is_card()) return w.is("sxm3") || w.is("dgx 2") || per_node > 8 ? "dgx-2" : "dgx-1-v100";
+  if (w.is("v100") && w.is_card()) return "v100-pcie-8";
+  if (w.is("v100")) return w.is("sxm3") || w.is("dgx 2") || per_node > 8 ? "dgx-2" : "dgx-1-v100";
   if (w.is("mi300x")) return "mi300x-8";
+  if (w.is("mi325x")) return "mi325x-8";
+  if (w.is("l4")) return "l4-8";
+  if (w.is("t4")) return "t4-8";
+  if (w.is("a40")) return "a40-8";
+  if (w.is("a6000")) return "rtx-a6000-4";
   if (w.is("l40s")) return "l40s-8-pcie";
   if (w.is("a10") || w.is("a10g")) return "a10-4";
   if (w.is("2080 ti") && !w.says("nvlink")) return "rtx-2080-ti-2";
@@ -195,8 +210,7 @@ TableCluster describe_table(const TableColumns& c) {
     return refuse(fmt::format("{} GPUs on {} of {}, which has {}", c.gpus, nodes, server, box.gpus));
   }
   out.server = server;
-  out.without_bridge =
-      (server == "rtx-3090-2" || server == "titan-rtx-2") && (!words.says("nvlink") || words.says("no nvlink"));
+  out.without_bridge = box.has_bridges && !words.is_bridged() && (!words.says("nvlink") || words.says("no nvlink"));
   out.servers = static_cast<int>(nodes);
   out.gpus_per_server = static_cast<int>(per_server);
   out.algorithm = named_algorithm(c);

@@ -101,13 +101,6 @@ bool has_word(std::string_view text, std::string_view word) {
 
 NicWords read_nics(std::string_view text) {
   NicWords out;
-  const auto take = [&](const Rate& r, std::size_t end) {
-    const std::string_view rest = text.substr(end);
-    const bool is_of_node =
-        r.gbps > kFastestNic ||
-        (!out.count && (rest.find("per node") != std::string_view::npos || rest.find("/node") != std::string_view::npos));
-    (is_of_node ? out.gbps_of_node : out.gbps) = r.gbps;
-  };
   std::optional<std::int64_t> lone_count;
   std::optional<std::pair<Rate, std::size_t>> lone_rate;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -121,7 +114,7 @@ NicWords read_nics(std::string_view text) {
       // "2x8 nodes" is no rate.
       if (const std::optional<Rate> r = rate(text, end); r && (r->has_unit || r->gbps >= kSlowestNic)) {
         out.count = *first;
-        take(*r, end);
+        out.gbps = r->gbps;
         return out;
       }
       if (!lone_count) lone_count = *first;
@@ -131,7 +124,12 @@ NicWords read_nics(std::string_view text) {
     if (const std::optional<Rate> r = rate(text, end); r && r->has_unit && !lone_rate) lone_rate = {*r, end};
   }
   out.count = lone_count;
-  if (lone_rate) take(lone_rate->first, lone_rate->second);
+  if (!lone_rate) return out;
+  const auto& [lone, end] = *lone_rate;
+  const std::string_view rest = text.substr(end);
+  const bool is_per_node = rest.find("per node") != std::string_view::npos || rest.find("/node") != std::string_view::npos;
+  const bool is_of_node = lone.gbps > kFastestNic || (is_per_node && !out.count);
+  (is_of_node ? out.gbps_of_node : out.gbps) = lone.gbps;
   return out;
 }
 

@@ -56,10 +56,24 @@ struct Limit {
   [[nodiscard]] bool holds() const { return is_least ? found >= asked : found <= asked; }
 };
 
+// A direction that reports agree on, where they leave too much out for a number.
+struct SignTest {
+  std::string source;
+  int row = 0;
+  std::string what;
+  std::string metric;
+  std::string expected;  // "above 1.5", "below 0.7", "0.9 to 1.1"
+  double predicted = 0;
+  bool holds = false;
+  std::string measured;  // as reported; may be empty
+  std::string remark;    // may be empty
+};
+
 struct SuiteResult {
   std::string suite;
   std::string rule;  // which rows are eligible, in words
   std::vector<Prediction> predictions;
+  std::vector<SignTest> signs;
   std::vector<SkippedRow> skipped;
   std::vector<Limit> limits;  // that the suite asks for
 };

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "sim/report/size_statistics_report.h"
 
 namespace lockstep {
@@ -28,14 +29,16 @@ Json statistics_json(const ErrorStatistics& s) {
 // Equal remarks of neighbouring rows are said once.
 std::vector<std::pair<std::string, std::string>> remarks(const SuiteResult& r) {
   std::vector<std::pair<std::string, std::string>> out;  // rows, remark
-  for (const Prediction& p : r.predictions) {
-    if (p.remark.empty()) continue;
-    if (!out.empty() && out.back().second == p.remark) {
-      out.back().first += fmt::format(", {}", p.row);
+  const auto add = [&out](int row, const std::string& remark) {
+    if (remark.empty()) return;
+    if (!out.empty() && out.back().second == remark) {
+      out.back().first += fmt::format(", {}", row);
     } else {
-      out.emplace_back(std::to_string(p.row), p.remark);
+      out.emplace_back(std::to_string(row), remark);
     }
-  }
+  };
+  for (const Prediction& p : r.predictions) add(p.row, p.remark);
+  for (const SignTest& s : r.signs) add(s.row, s.remark);
   return out;
 }
 
@@ -69,6 +72,46 @@ std::vector<Prediction> shown(const SuiteResult& r) {
   std::stable_sort(rows.begin(), rows.end(), [&](const Prediction& a, const Prediction& b) { return factor(a) > factor(b); });
   rows.resize(kWorstShown);
   return rows;
+}
+
+std::string place(const std::string& source, int row) { return fmt::format("{}:{}", source, row); }
+
+std::string signs_table(const SuiteResult& r) {
+  if (r.signs.empty()) return {};
+  std::size_t source = 40;
+  std::size_t what = 40;
+  for (const SignTest& s : r.signs) {
+    source = std::max(source, place(s.source, s.row).size());
+    what = std::max(what, s.what.size());
+  }
+  const auto line = [&](const std::string& from, const std::string& text, const std::string& measured,
+                        const std::string& expected, const std::string& predicted) {
+    return fmt::format("{:<{}}{:<{}}{:>14}{:>14}{:>12}", from, source + 2, text, what + 2, measured, expected, predicted);
+  };
+  std::string out = "\n" + line("sign test", "what", "measured", "expected", "predicted") + "\n";
+  for (const SignTest& s : r.signs) {
+    out += line(place(s.source, s.row), s.what, s.measured, s.expected, fmt::format("{:.4g}", s.predicted));
+    out += s.holds ? "\n" : "  DOES NOT HOLD\n";
+  }
+  return out;
+}
+
+std::string signs_markdown(const SuiteResult& r) {
+  if (r.signs.empty()) return {};
+  std::string out = "\n| sign test | what | measured | expected | predicted | holds |\n|---|---|---:|---:|---:|---|\n";
+  for (const SignTest& s : r.signs) {
+    out += fmt::format("| {}:{} | {} | {} | {} | {:.4g} | {} |\n", s.source, s.row, s.what, s.measured, s.expected, s.predicted,
+                       s.holds ? "yes" : "NO");
+  }
+  return out;
+}
+
+Json sign_json(const SignTest& s) {
+  Json j = {{"source", s.source},       {"row", s.row},    {"what", s.what}, {"metric", s.metric}, {"expected", s.expected},
+            {"predicted", s.predicted}, {"holds", s.holds}};
+  if (!s.measured.empty()) j["measured"] = s.measured;
+  if (!s.remark.empty()) j["remark"] = s.remark;
+  return j;
 }
 
 std::string limit_text(const Limit& l) {
@@ -131,11 +174,16 @@ std::string to_table(const SuiteResult& r) {
     out += fmt::format("The {} rows of {} that are farthest off (--format csv and json list all)\n", rows.size(),
                        r.predictions.size());
   }
-  std::size_t width = 44;
-  for (const Prediction& p : rows) width = std::max(width, p.what.size());
-  out += fmt::format("{:<42}{:<{}}{:>12}{:>12}{:>13}\n", "source", "what", width + 2, "measured", "predicted", "error");
+  std::size_t source = 40;
+  std::size_t what = 44;
   for (const Prediction& p : rows) {
-    out += fmt::format("{:<42}{:<{}}{:>12.4g}{:>12.4g}{:>13}\n", p.source + ":" + std::to_string(p.row), p.what, width + 2,
+    source = std::max(source, place(p.source, p.row).size());
+    what = std::max(what, p.what.size());
+  }
+  out +=
+      fmt::format("{:<{}}{:<{}}{:>12}{:>12}{:>13}\n", "source", source + 2, "what", what + 2, "measured", "predicted", "error");
+  for (const Prediction& p : rows) {
+    out += fmt::format("{:<{}}{:<{}}{:>12.4g}{:>12.4g}{:>13}\n", place(p.source, p.row), source + 2, p.what, what + 2,
                        p.measured, p.predicted, percent(p.error()));
   }
   if (has_sizes(r)) {
@@ -143,6 +191,7 @@ std::string to_table(const SuiteResult& r) {
   } else {
     out += statistics_table(r);
   }
+  out += signs_table(r);
   for (bool is_first = true; const auto& [numbers, remark] : remarks(r)) {
     out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", numbers, remark);
     is_first = false;
@@ -165,7 +214,7 @@ std::string to_markdown(const SuiteResult& r) {
     out += fmt::format("| {}:{} | {} | {:.4g} | {:.4g} | {} |\n", p.source, p.row, p.what, p.measured, p.predicted,
                        percent(p.error()));
   }
-  out += "\n" + (has_sizes(r) ? to_markdown(size_groups(r)) : statistics_markdown(r));
+  out += "\n" + (has_sizes(r) ? to_markdown(size_groups(r)) : statistics_markdown(r)) + signs_markdown(r);
   if (const auto list = remarks(r); !list.empty()) {
     out += "\n| rows | remark |\n|---|---|\n";
     for (const auto& [numbers, remark] : list) out += fmt::format("| {} | {} |\n", numbers, remark);
@@ -182,7 +231,8 @@ std::string to_markdown(const SuiteResult& r) {
 std::string to_csv(const SuiteResult& r) {
   std::string out = "source,row,what,metric,measured,predicted,error\n";
   for (const Prediction& p : r.predictions) {
-    out += fmt::format("{},{},\"{}\",{},{},{},{}\n", p.source, p.row, p.what, p.metric, p.measured, p.predicted, p.error());
+    out += csv_row({p.source, std::to_string(p.row), p.what, p.metric, fmt::format("{}", p.measured),
+                    fmt::format("{}", p.predicted), fmt::format("{}", p.error())});
   }
   return out;
 }
@@ -197,6 +247,7 @@ std::string to_json(const SuiteResult& r) {
   for (const SkippedRow& s : r.skipped) j["skipped"].push_back({{"source", s.source}, {"row", s.row}, {"reason", s.reason}});
   for (const std::string& source : sources(r)) j["sources"][source] = statistics_json(statistics(r, source));
   if (has_sizes(r)) add_sizes(r, j);
+  for (const SignTest& s : r.signs) j["signs"].push_back(sign_json(s));
   for (const Limit& l : r.limits) {
     j["limits"].push_back(
         {{"what", l.what}, {l.is_least ? "at_least" : "at_most", l.asked}, {"found", l.found}, {"holds", l.holds()}});

@@ -72,7 +72,15 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
   same("h100-sxm", "h100-pcie");
   same("b200-sxm", "gb200");
   same("b200-sxm", "gb300");
+  same("b200-sxm", "b300-sxm");
   same("v100-sxm2-16", "v100-sxm2-32");
+  same("v100-sxm2-32", "v100-sxm3-32");
+  same("a100-80", "a800-80");
+  same("h100-sxm", "h800-sxm");
+  same("h100-sxm", "h20-sxm");
+  same("rtx-3090", "a40");
+  same("rtx-3090", "rtx-a6000");
+  same("titan-rtx", "rtx-2080-ti");
   // PCIe 6: 480 x 16 / 80 in NCCL's count, twice that of PCIe 5. A GB300 reaches its NIC of 800 Gbit/s.
   EXPECT_NEAR(gb_per_s(gpu("gb300").pcie.payload), 2 * gb_per_s(gpu("gb200").pcie.payload), 1e-6);
 }
@@ -85,7 +93,11 @@ TEST(Hardware, LinksOfOtherGenerationsArePinned) {
   EXPECT_NEAR(gb_per_s(gpu("rtx-3090").nvlink->payload()), 4 * 12, 1e-6);
   EXPECT_NEAR(gb_per_s(gpu("b200-sxm").nvlink->payload()), 18 * 40.1, 1e-6);
   EXPECT_NEAR(gb_per_s(gpu("mi300x").xgmi->payload()), 7 * 48, 1e-6);
-  for (const char* name : {"a10", "l40s", "rtx-4090", "rtx-5090", "rtx-6000-ada"}) {
+  // An A800 and an H800 have 400 GB/s both ways together.
+  EXPECT_NEAR(gb_per_s(gpu("a800-80").nvlink->nominal()), 200, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("h800-sxm").nvlink->nominal()), 200, 1e-6);
+  EXPECT_NEAR(gb_per_s(gpu("mi325x").xgmi->payload()), 7 * 48, 1e-6);
+  for (const char* name : {"a10", "l4", "l40s", "rtx-4090", "rtx-5090", "rtx-6000-ada", "rtx-6000d", "t4", "v100-pcie-32"}) {
     EXPECT_FALSE(gpu(name).nvlink) << name;
     EXPECT_FALSE(gpu(name).xgmi) << name;
   }
@@ -93,10 +105,12 @@ TEST(Hardware, LinksOfOtherGenerationsArePinned) {
 
 // Gen3, 4 and 5 x16 by NCCL's rule: width x rate / 80 = 12, 24, 48 GB/s.
 TEST(Hardware, PcieFollowsItsGeneration) {
-  for (const char* name : {"v100-sxm2-16", "titan-rtx"}) EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 12, 1e-6) << name;
-  for (const char* name : {"a10", "l40s", "rtx-4090", "rtx-3090"})
+  for (const char* name : {"v100-sxm2-16", "titan-rtx", "t4", "v100-pcie-32"})
+    EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 12, 1e-6) << name;
+  for (const char* name : {"a10", "l4", "l40s", "rtx-4090", "rtx-3090"})
     EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 24, 1e-6) << name;
-  for (const char* name : {"h100-nvl", "rtx-5090", "mi300x"}) EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 48, 1e-6) << name;
+  for (const char* name : {"h100-nvl", "rtx-5090", "rtx-6000d", "mi300x", "mi325x"})
+    EXPECT_NEAR(gb_per_s(gpu(name).pcie.payload), 48, 1e-6) << name;
 }
 
 TEST(Hardware, DataSheetValuesArePinned) {
@@ -114,6 +128,16 @@ TEST(Hardware, DataSheetValuesArePinned) {
   EXPECT_EQ(gpu("rtx-3090").peak.bf16->per_second, 71e12);
   EXPECT_EQ(gpu("mi300x").peak.bf16->per_second, 1307e12);
   EXPECT_EQ(gpu("v100-sxm2-32").peak.fp16->per_second, 125e12);
+  EXPECT_EQ(gpu("v100-pcie-32").peak.fp16->per_second, 112e12);
+  EXPECT_EQ(gpu("t4").peak.fp16->per_second, 65e12);
+  EXPECT_EQ(gpu("rtx-2080-ti").peak.fp16->per_second, 53.8e12);
+  EXPECT_EQ(gpu("l4").peak.bf16->per_second, 121e12);
+  EXPECT_EQ(gpu("a40").peak.bf16->per_second, 149.7e12);
+  EXPECT_EQ(gpu("rtx-a6000").peak.bf16->per_second, 154.8e12);
+  EXPECT_EQ(gpu("h20-sxm").peak.bf16->per_second, 148e12);
+  EXPECT_EQ(gpu("rtx-6000d").peak.bf16->per_second, 148e12);
+  EXPECT_EQ(gpu("b300-sxm").peak.bf16->per_second, 2250e12);
+  EXPECT_EQ(gpu("mi325x").memory, Bytes(std::int64_t{256} << 30));
 }
 
 TEST(Hardware, TransportConstantsArePinned) {

@@ -66,6 +66,7 @@ TEST(TableWords, NicsAreACountTimesARate) {
   expect("8x CX-7 RoCE 400G", 8, 400, 0);
   expect("8x200G RoCE (16x100G CX-5)", 8, 200, 0);
   expect("100G TCP", 0, 100, 0);
+  expect("8x1600G", 8, 1600, 0);
   expect("3200 Gbps EFA", 0, 0, 3200);
   expect("400 Gb/s per node", 0, 0, 400);
   expect("2x8 GPUs on 4x100G", 4, 100, 0);
@@ -94,6 +95,12 @@ TEST(TableCluster, TheFormOfAGpuDecidesItsServer) {
   EXPECT_EQ(server("NVIDIA RTX 6000D (PCIe)"), "rtx-6000d-8");
   EXPECT_EQ(server("RTX 6000 Ada Generation", "PCIe4", 4), "rtx-6000-ada-4");
   EXPECT_EQ(name(columns("RTX 3090", "PCIe", "none", 2, 1)), "1 x rtx-3090-2 without bridge");
+  EXPECT_EQ(server("Tesla V100-PCIE-32GB"), "v100-pcie-8");
+  EXPECT_EQ(server("B300 SXM6"), "dgx-b300");
+  EXPECT_EQ(server("NVIDIA L4"), "l4-8");
+  EXPECT_EQ(server("NVIDIA L40S"), "l40s-8-pcie");
+  EXPECT_EQ(name(columns("A40", "PCIe4, NVLink bridge pairs", "none", 4, 1)), "1 x a40-8");
+  EXPECT_EQ(name(columns("A40", "PCIe4", "none", 4, 1)), "1 x a40-8 without bridge");
   EXPECT_EQ(name(columns("RTX 3090", "NVLink", "none", 2, 1)), "1 x rtx-3090-2");
 }
 
@@ -160,7 +167,8 @@ TEST(TableCluster, EveryServerThatTheRuleNamesIsShipped) {
                           "A800",      "H100",        "H100 PCIe", "H100 NVL",  "H800",      "H20",
                           "H200",      "B200",        "GB200",     "GB300",     "MI300X",    "L40S",
                           "A10",       "RTX 2080 Ti", "RTX 3090",  "RTX 4090",  "RTX 5090",  "RTX 6000 Ada",
-                          "RTX 6000D", "Titan RTX"}) {
+                          "RTX 6000D", "Titan RTX",   "V100 PCIe", "B300",      "MI325X",    "L4",
+                          "T4",        "A40",         "RTX A6000"}) {
     const TableCluster t = describe_table(columns(gpu, "", "none", 2, 1));
     ASSERT_EQ(t.refusal, "") << gpu;
     Diagnostics d;

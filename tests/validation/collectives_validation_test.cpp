@@ -61,9 +61,18 @@ TEST(CollectivesValidation, LargeRingsAreMetWithinEightPercent) {
   for (const auto& [table, limit] : bound) EXPECT_GT(rows[table], 0) << table;
 }
 
-// Every row is predicted or listed with a reason.
+// The limits that hold today; what is asked for stands in the suite.
+TEST(CollectivesValidation, AllSizesKeepTheirLimits) {
+  const SizeStatistics s = size_statistics(collectives(), [](const Prediction&) { return true; });
+  EXPECT_LE(s.large.median_abs_error, 0.18);
+  EXPECT_LE(s.large.p90_abs_error, 1.15);
+  EXPECT_GE(s.within_two_share(), 0.4);
+}
+
+// Every row is predicted: no shipped table has a GPU or a network that is described nowhere.
 TEST(CollectivesValidation, NoRowIsLost) {
   const SuiteResult result = collectives();
+  EXPECT_TRUE(result.skipped.empty()) << result.skipped.front().source << ": " << result.skipped.front().reason;
   std::ifstream csv(std::string(LOCKSTEP_TEST_CONFIGS) + "/validation/nccl-tests.csv");
   std::size_t lines = 0;
   for (std::string line; std::getline(csv, line);) lines += line.empty() ? 0u : 1u;
