@@ -27,7 +27,10 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
       // Bare hosts have no collective library of their own generation; the newest measured one stands in.
       t = tuning_for(GpuGeneration::kHopper, Rate::units(0), 0, nodes);
     }
+    t.pairs = nccl_pair_tuning();
     if (!cluster.network) continue;
+    t.network_peer_rate = t.pairs.peer_rate(cluster.network->nic_rate);
+    t.network_channel_rate = cluster.network->channel_rate();
     for (ProtocolCost& cost : t.ring) cost.network_hop += cluster.network->message_latency;
     for (ProtocolCost& cost : t.tree) cost.network_hop += cluster.network->message_latency;
   }
