@@ -38,6 +38,34 @@ bool check_nodes(const ClusterSpec& c, Section& at) {
   return true;
 }
 
+// Of NIC and slot the slower one counts; that the NIC is the faster one is seldom meant.
+void check_slots(const ClusterSpec& c, Section& at) {
+  if (!c.server || !c.network) return;
+  const PcieSpec slot = c.server->nic_pcie.value_or(c.server->gpu.pcie);
+  const Rate nic = c.host_link.speed.value_or(c.network->nic_rate);
+  if (nic <= slot.rate) return;
+  at.warning(
+      "network",
+      fmt::format("a NIC of {:.4g} GB/s sits in a PCIe slot of {:.4g} GB/s, which is what counts (payload {:.4g} GB/s)",
+                  nic.bytes_per_second() / 1e9, slot.rate.bytes_per_second() / 1e9, slot.payload.bytes_per_second() / 1e9),
+      "a slower NIC, or server.nic_pcie of a faster slot");
+}
+
+void check_host_path(const ClusterSpec& c, Section& at) {
+  if (c.endpoints) {
+    if (c.gpudirect) at.error("gpudirect", "does not go with endpoints, which have no GPUs", "remove it");
+    if (c.pxn) at.error("pxn", "does not go with endpoints, which have no GPUs", "remove it");
+    return;
+  }
+  if (!c.network) {
+    if (c.gpudirect == false) at.error("gpudirect", "is said of NICs, and there are none", "give network, like ib-8x400");
+    return;
+  }
+  if (c.network->cpu_rate && !c.uses_gpudirect() && c.server->gpus > WiredServer::kMostWiredGpus) {
+    at.error("network.cpu_rate", fmt::format("needs servers of at most {} GPUs", WiredServer::kMostWiredGpus), "remove it");
+  }
+}
+
 void check_stragglers(const ClusterSpec& c, Section& at) {
   if (!c.stragglers) return;
   if (c.endpoints) return at.error("stragglers", "bare hosts run no kernels", "remove it");
@@ -106,6 +134,8 @@ void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view 
 void check_cluster(const ClusterSpec& c, Section& at) {
   if (!check_nodes(c, at)) return;
   check_stragglers(c, at);
+  check_host_path(c, at);
+  check_slots(c, at);
   if (c.ports_per_node() == 0) return;
   if (c.fabric.is_graph()) return check_graph(c, at);
   const FabricShape attach{.nodes_per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count()), .wiring = c.fabric.wiring};

@@ -27,14 +27,35 @@ std::vector<MeshCable> mesh_cables(const ServerSpec& s) {
   return cables;
 }
 
+// What meets in a root complex is nearly all copies between GPUs, or between GPUs and NICs, so all that gets there pays.
+Rate to_peers(Rate rate, const PcieTreeSpec& spec) {
+  return spec.peer_efficiency.value == 1 ? rate : rate.scaled(spec.peer_efficiency.value);
+}
+
 PcieTree tree_of(const PcieTreeSpec& spec, const ServerSpec& s) {
   PcieTree tree{.sockets = spec.sockets, .switches_per_socket = spec.switches_per_socket};
   const PcieSpec uplink = spec.uplink.value_or(s.gpu.pcie);
   tree.uplink = {uplink.payload, uplink.rate, s.pcie_latency};
+  if (spec.p2p) tree.uplink.capacity = to_peers(tree.uplink.capacity, spec);
   if (spec.inter_socket) {
     tree.inter_socket = {spec.inter_socket->payload, spec.inter_socket->rate, spec.inter_socket->latency};
   }
   return tree;
+}
+
+// One way of the memory of a socket: what passes is written and read. The CPUs that drive sockets share it evenly.
+std::optional<Wire> host_memory_of(const ClusterSpec& c) {
+  const std::optional<PcieTreeSpec>& tree = c.server->pcie;
+  std::optional<Wire> memory;
+  if (tree && tree->host_memory) {
+    memory = Wire{Rate::units(tree->host_memory->payload.units() / 2), Rate::units(tree->host_memory->rate.units() / 2), {}};
+  }
+  if (c.network && c.network->cpu_rate && !c.uses_gpudirect()) {
+    const Rate share = Rate::units(c.network->cpu_rate->units() / (tree ? tree->sockets : 1));
+    if (!memory) memory = Wire::pure(share, {});
+    memory->capacity = std::min(memory->capacity, share);
+  }
+  return memory;
 }
 
 Server server_of(const ClusterSpec& c) {
@@ -44,16 +65,21 @@ Server server_of(const ClusterSpec& c) {
   const NvlinkSpec* ports = s.gpu_ports();
   const Duration hop = s.nvlink_latency.value_or(Duration());
   const PcieSpec slot = s.nic_pcie.value_or(s.gpu.pcie);
-  const bool nics_reach_gpus = !c.network || c.network->gpudirect;
+  const bool nics_reach_gpus = c.uses_gpudirect();
+  const std::optional<Wire> host_memory = host_memory_of(c);
   Wire gpu_slot = {s.gpu.pcie.payload, s.gpu.pcie.rate, s.pcie_latency};
   Wire nic_slot = {slot.payload, slot.rate, s.pcie_latency};
   if (!nics_reach_gpus) nic_slot.capacity = std::min(nic_slot.capacity, c.network->host_path_rate);
-  if (joined_by == Interconnect::kNvSwitch && !s.pcie) {
+  if (joined_by == Interconnect::kNvSwitch && !s.pcie && !host_memory) {
     return NvSwitchServer({.gpus = s.gpus,
                            .nics = c.ports_per_node(),
                            .nvlink = {ports->payload(), ports->nominal(), hop},
                            .gpu_pcie = gpu_slot,
                            .nic_pcie = nic_slot});
+  }
+  if (s.pcie && s.pcie->p2p && s.pcie->switches_per_socket == 0) {
+    gpu_slot.capacity = to_peers(gpu_slot.capacity, *s.pcie);
+    if (nics_reach_gpus) nic_slot.capacity = to_peers(nic_slot.capacity, *s.pcie);
   }
   if (s.pcie && s.pcie->staging) gpu_slot.capacity = std::min(gpu_slot.capacity, s.pcie->staging->rate);
   ServerParts parts{.gpus = s.gpus, .nics = c.ports_per_node(), .gpu_slot = gpu_slot, .nic_slot = nic_slot};
@@ -69,6 +95,7 @@ Server server_of(const ClusterSpec& c) {
     if (s.pcie->staging) parts.staging_latency = s.pcie->staging->latency;
   }
   parts.nics_reach_gpus = nics_reach_gpus;
+  parts.host_memory = host_memory;
   return wire_server(parts);
 }
 
@@ -100,6 +127,7 @@ Network build_network(const ClusterSpec& c) {
   NetworkPlan plan{.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c)};
   plan.graph = cluster_graph(c);
   if (!plan.graph) plan.fabric = cluster_fabric(c).shape;
+  plan.uses_pxn = c.uses_pxn();
   return Network(plan);
 }
 

@@ -16,6 +16,12 @@ int ClusterSpec::ports_per_node() const {
   return nics_per_node.value_or(network->nics_per_node);
 }
 
+bool ClusterSpec::uses_gpudirect() const { return gpudirect.value_or(!network || network->gpudirect); }
+
+bool ClusterSpec::uses_pxn() const {
+  return pxn.value_or(server && server->gpu.nvlink && server->gpu_ports() != nullptr && ports_per_node() > 1);
+}
+
 RoutingPolicy ClusterSpec::routing_policy() const {
   if (routing) return *routing;
   return network ? network->routing : RoutingPolicy::kEcmp;
@@ -37,6 +43,13 @@ const FieldTable<ClusterSpec>& cluster_fields() {
                 open_network)
         .doc("transport and NICs, TRANSPORT-NICSxGBPS like ib-8x400; needed from two nodes on");
     t.field("nics_per_node", &ClusterSpec::nics_per_node).range(1, kMostNics).doc("instead of the network's");
+    t.field("gpudirect", &ClusterSpec::gpudirect).doc("NICs read and write GPU memory themselves; instead of the network's");
+    t.field("pxn", &ClusterSpec::pxn)
+        .doc(
+            "a GPU sends to another rail by way of the GPU of its node on that rail, over NVLink, where nothing tells it which "
+            "NIC to use "
+            "and the fabric is wired by rail; when absent as NCCL does: where GPUs have NVLink and several NICs. rail_only has "
+            "no other way");
     t.section("fabric", &ClusterSpec::fabric, fabric_fields()).doc("switches; one for all when absent");
     t.section("host_link", &ClusterSpec::host_link, cable_fields()).doc("NIC or bare host to its switch");
     t.section("fabric_link", &ClusterSpec::fabric_link, trunk_fields())

@@ -30,6 +30,8 @@ struct ClusterSpec {
   std::optional<ServerSpec> server;
   std::optional<NetworkSpec> network;
   std::optional<int> nics_per_node;  // instead of the network's
+  std::optional<bool> gpudirect;     // instead of the network's
+  std::optional<bool> pxn;           // GPUs send for each other along rails (network.h); where they can when absent
   FabricSpec fabric;
   CableSpec host_link;                   // NIC or bare host to its switch
   TrunkSpec fabric_link;                 // leaf to spine; between the switches of a group, a torus or a custom graph
@@ -44,6 +46,10 @@ struct ClusterSpec {
   [[nodiscard]] std::int64_t gpus() const;
   // Network ports of a node: its NICs; 1 for a bare host; 0 without a network.
   [[nodiscard]] int ports_per_node() const;
+  // NICs read and write GPU memory themselves.
+  [[nodiscard]] bool uses_gpudirect() const;
+  // As given, or true where GPUs are joined by NVLink and have several NICs.
+  [[nodiscard]] bool uses_pxn() const;
   // The network's, or ECMP where there is no network.
   [[nodiscard]] RoutingPolicy routing_policy() const;
 };

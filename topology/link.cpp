@@ -13,6 +13,8 @@ std::string_view to_text(LinkTier tier) {
       return "pcie";
     case LinkTier::kInterSocket:
       return "inter-socket";
+    case LinkTier::kHostMemory:
+      return "host-memory";
     case LinkTier::kHost:
       return "host";
     case LinkTier::kLeafSpine:
@@ -43,6 +45,8 @@ std::string_view to_text(DeviceKind kind) {
       return "pcie-switch";
     case DeviceKind::kRootComplex:
       return "root-complex";
+    case DeviceKind::kHostMemory:
+      return "host-memory";
     case DeviceKind::kNic:
       return "nic";
     case DeviceKind::kLeaf:

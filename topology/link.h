@@ -26,14 +26,15 @@ enum class DeviceKind : std::uint8_t {
   kPcieHub,      // all of a server's PCIe as one non-blocking switch
   kPcieSwitch,   // one of them
   kRootComplex,  // where the PCIe of a CPU socket begins
+  kHostMemory,   // of a CPU socket, where data is staged in it
   kNic,
   kLeaf,
   kSpine,
   kCore,
   kSwitch  // of a fabric without tiers (dragonfly, torus, custom graph)
 };
-inline constexpr int kDeviceKindCount = 11;
-// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kXgmi: between AMD GPUs. kHost: NIC or bare host to its switch. kLocal,
+inline constexpr int kDeviceKindCount = 12;
+// kInterSocket: UPI, QPI or AMD's xGMI between CPUs. kHostMemory: its writing and reading. kXgmi: between AMD GPUs. kHost: NIC or bare host to its switch. kLocal,
 // kGlobal: inside and between the groups of a dragonfly. kSwitch: between the switches of a torus or a custom graph. All are
 // both directions.
 enum class LinkTier : std::uint8_t {
@@ -41,6 +42,7 @@ enum class LinkTier : std::uint8_t {
   kXgmi,
   kPcie,
   kInterSocket,
+  kHostMemory,
   kHost,
   kLeafSpine,
   kSpineCore,

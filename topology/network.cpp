@@ -31,10 +31,11 @@ Network::Network(const NetworkPlan& plan) : server_(plan.server), fabric_(fabric
       },
       server_);
   std::visit(
-      [this](const auto& f) {
+      [this, &plan](const auto& f) {
         switches_ = f.device_count();
         link_count_ = f.first_link().index() + f.link_count();
         keeps_rails_ = f.keeps_rails();
+        uses_pxn_ = plan.uses_pxn && f.has_rails();
       },
       fabric_);
   LOCKSTEP_CHECK(links_of_node_.size() == node_links_, "{} links in a node, {} numbered", links_of_node_.size(), node_links_);
@@ -137,7 +138,12 @@ Network::Ends Network::ends(const Hop& hop) const {
     return NodePort{node_of(e).value(), static_cast<std::uint32_t>(chosen)};
   };
   Ends e{.ports = {port(hop.from, hop.from_nic), port(hop.to, hop.to_nic)}};
-  e.changes_rails = keeps_rails_ && e.ports.from.port != e.ports.to.port;
+  const auto is_forwarded = [&] {
+    const bool is_free = hop.from_nic == Hop::kNearestNic && hop.to_nic == Hop::kNearestNic;
+    const int sender = local(hop.from);
+    return uses_pxn_ && is_free && forwarder_to(static_cast<int>(e.ports.to.port), sender) != sender;
+  };
+  e.changes_rails = e.ports.from.port != e.ports.to.port && (keeps_rails_ || is_forwarded());
   if (e.changes_rails) e.ports.from.port = e.ports.to.port;
   return e;
 }

@@ -10,7 +10,8 @@
 //
 // Where nothing joins different rails (Fabric::keeps_rails), the sender changes rails inside its node: over NVLink to the GPU
 // next to the NIC of the target's rail, and out through that NIC, whichever it was told to use. NCCL does so since 2.12 and
-// calls it PXN.
+// calls it PXN. Where spines join the rails it does so as well, if the plan says so, for hops that name no NIC: all but those
+// between rails of different units then stay below one leaf. Rings and exchanges name their NICs.
 //
 // Memory: the links of one node, and what the fabric holds; time to build: the same. Not modelled here: anything that changes
 // with time, and links that differ from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that
@@ -47,6 +48,7 @@ struct NetworkPlan {
   Server server = BareHost{};
   FabricShape fabric = {};
   std::optional<GraphShape> graph = {};  // instead of a folded Clos
+  bool uses_pxn = false;                 // on a folded Clos wired by rail
 };
 
 class Network {
@@ -131,6 +133,7 @@ class Network {
   std::uint32_t switches_ = 0;
   bool has_ports_ = false;
   bool keeps_rails_ = false;
+  bool uses_pxn_ = false;
   std::size_t link_count_ = 0;
   std::vector<Link> links_of_node_;  // with local devices at their ends
 };

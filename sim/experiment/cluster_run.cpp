@@ -27,7 +27,10 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
       // Bare hosts have no collective library of their own generation; the newest measured one stands in.
       t = tuning_for(cluster.tuning, GpuGeneration::kHopper, Rate::units(0), 0, nodes);
     }
+    t.pairs = nccl_pair_tuning();
     if (!cluster.network) continue;
+    t.network_peer_rate = t.pairs.peer_rate(cluster.network->nic_rate);
+    t.network_channel_rate = cluster.network->channel_rate();
     const TransportTuning& transport = cluster.tuning.of(cluster.network->transport);
     const Duration message = cluster.network->message_latency + transport.message_latency;
     t.network_fill = cluster.network->pipeline_fill + transport.fill;

@@ -6,6 +6,10 @@
 // coarsest equitable partition (sim/symmetry/partition.h) runs for all, which gives the same integers. A thousand GPUs on a regular fabric
 // under spray have a handful of classes. Without symmetry, and under ECMP, whose hashes leave no two flows alike, every flow is its own class.
 //
+// Where all GPUs of a regular cluster take part they need not even be listed (pair_symmetry.h).
+//
+// What sends cost beyond their bytes is told in workloads/collectives/pair_tuning.h.
+//
 // Cost: time and memory grow with the number of pairs, n or n(n-1); with classes only once, not for every size.
 #pragma once
 
@@ -14,7 +18,9 @@
 #include <vector>
 
 #include "sim/experiment/collective.h"
+#include "sim/experiment/pair_symmetry.h"
 #include "sim/network/network_model.h"
+#include "workloads/collectives/ring.h"
 
 namespace lockstep {
 
@@ -34,12 +40,22 @@ class PairFlows {
     std::vector<LinkShare> all;    // of all flows of the class together
     std::vector<LinkShare> alone;  // of one; empty: as `all`
     Duration latency;
+    HopKind hop = HopKind::kNetwork;
     std::int64_t size = 1;
   };
-  void add_classes(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning);
-  void add_everyone(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning);
+  void add_alike(const CollectiveRequest& request, const Router& router, const AlikePairs& pairs);
+  void add_classes(const CollectiveRequest& request, const Router& router);
+  void add_everyone(const CollectiveRequest& request, const Router& router);
 
+  // Most sends of a GPU, and most to other nodes.
+  void count_peers(const CollectiveRequest& request, const Network& net);
+  [[nodiscard]] std::int64_t chunk_left_behind(HopKind hop, std::int64_t bytes) const;
+  [[nodiscard]] Rate rate_cap(HopKind hop, std::int64_t bytes) const;
+
+  CollectiveTuning tuning_;
   std::int64_t weight_ = 1;
+  std::int64_t peers_ = 1;
+  std::int64_t peers_elsewhere_ = 0;
   std::vector<FlowClass> classes_;
   std::vector<Rate> capacities_;
   std::vector<LinkId> links_;  // empty: all, by their own numbers

@@ -35,6 +35,7 @@ TransferSpec message_transfer(const ActivityClass& group, std::int64_t bytes, st
           .weight = weight,
           .bytes = bytes,
           .latency = send_latency(tuning, group.channel->hop, group.channel->path_latency),
+          .rate_cap = send_rate(tuning, group.channel->hop),
           .members = group.size};
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/experiment/cluster_run.h"
+#include "sim/experiment/pair_symmetry.h"
 #include "tests/support/shipped.h"
 #include "topology/network.h"
 
@@ -107,6 +108,44 @@ TEST(Collective, OneFlowStandsForItsEquals) {
           }
         }
       }
+    }
+  }
+}
+
+// Among all GPUs of a regular cluster only the flows of one GPU are looked at. Racks and rails, two tiers and three, fewer NICs than
+// GPUs, oversubscribed or not; what is not regular (a rack that is not full, a slow cable, one NIC too few for its GPUs) goes the long way.
+TEST(Collective, OneGpuStandsForItsEqualsInAnAllToAll) {
+  struct Case {
+    const char* cluster;
+    std::vector<std::string> sets;
+    bool is_regular = true;
+  };
+  const std::vector<Case> cases = {
+      {"dgx-h100", {"nodes=8", "fabric.nodes_per_leaf=2"}},
+      {"dgx-h100", {"nodes=8", "nics_per_node=4", "fabric={nodes_per_leaf: 4, oversubscription: 2}"}},
+      {"dgx-h100", {"nodes=1"}},
+      {"superpod-h100", {"nodes=6", "fabric={wiring: rail, nodes_per_leaf: 2, spines: 4}"}},
+      {"superpod-h100", {"nodes=6", "fabric={wiring: rail, nodes_per_leaf: 2, spines: 4}", "pxn=false"}},
+      {"h100-rail-only", {"nodes=4"}},
+      {"h100-fat-tree", {"nodes=8", "fabric={nodes_per_leaf: 2, leaves_per_pod: 2, spines: 2, cores_per_spine: 1}"}},
+      {"bench-leaf-spine", {"endpoints=24", "fabric={nodes_per_leaf: 8, spines: 4}", "routing=spray"}},
+      {"dgx-h100", {"nodes=7", "fabric.nodes_per_leaf=2"}, false},
+      {"dgx-h100", {"nodes=4", "nics_per_node=3"}, false},
+      {"dgx-h100", {"nodes=4", "server.gpus=4", "nics_per_node=8"}, false},
+      {"superpod-h100", {"nodes=4", "nics_per_node=4", "fabric={wiring: rail, nodes_per_leaf: 2, spines: 4}"}, false},
+      {"dgx-1-v100", {"nodes=2"}, false},
+  };
+  for (const Case& k : cases) {
+    const PreparedCluster c(test::cluster(k.cluster, k.sets), 3);
+    CollectiveRequest request{.kind = CollectiveKind::kAllToAll, .sizes = {8, 1'000'003, 987'654'321}};
+    for (std::size_t i = 0; i < c.network.endpoint_count(); ++i) request.members.push_back(EndpointId::from_index(i));
+    EXPECT_EQ(alike_pairs(c.router, request.members).has_value(), k.is_regular) << k.cluster << " " << k.sets.back();
+    for (const NetworkKind model : {NetworkKind::kFlow, NetworkKind::kAnalytic}) {
+      request.uses_symmetry = true;
+      const auto one = run_collective(request, c.router, c.tunings, model);
+      request.uses_symmetry = false;
+      const auto all = run_collective(request, c.router, c.tunings, model);
+      for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].time_s, all[i].time_s) << k.cluster << " " << k.sets.back();
     }
   }
 }

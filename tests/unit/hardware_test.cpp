@@ -153,11 +153,15 @@ TEST(Hardware, TransportConstantsArePinned) {
   EXPECT_FALSE(tcp.gpudirect);
   EXPECT_NEAR(gb_per_s(tcp.host_path_rate), 5, 1e-6);
   EXPECT_EQ(tcp.message_latency, Duration::micros(45));
+  EXPECT_EQ(tcp.channel_rate(), Rate::gbps(4 * 20));
   const NetworkSpec efa = network("efa");
   EXPECT_EQ(efa.transport, Transport::kEfa);
   EXPECT_EQ(efa.payload_efficiency.value, 0.91);
   EXPECT_EQ(efa.message_latency, Duration::micros(18));
   EXPECT_EQ(efa.routing, RoutingPolicy::kSpray);
+  const NetworkSpec first_efa = network("efa1");
+  EXPECT_EQ(first_efa.payload_efficiency.value, 0.83);
+  EXPECT_EQ(first_efa.message_latency, Duration::micros(62));
   EXPECT_EQ(network("tcpx").payload_efficiency.value, 0.5);
   EXPECT_EQ(network("tcpxo").payload_efficiency.value, 0.9);
   for (const char* name : {"tcpx", "tcpxo"}) {

@@ -40,6 +40,7 @@ Colors colors_of(const DrawnBox& box) {
     case DeviceKind::kPcieHub:
     case DeviceKind::kPcieSwitch:
     case DeviceKind::kRootComplex:
+    case DeviceKind::kHostMemory:
       return {"#ececec", "#8a8a8a"};
     case DeviceKind::kLeaf:
       return {"#d8ecd9", "#5d9b63"};
@@ -59,6 +60,7 @@ std::string_view color_of(LinkTier tier) {
       return "#76a33f";
     case LinkTier::kPcie:
     case LinkTier::kInterSocket:
+    case LinkTier::kHostMemory:
       return "#a0a0a0";
     case LinkTier::kHost:
       return "#6f9f74";

@@ -12,6 +12,7 @@
 //   append_bundles                       as append_spray, with one link for each bundle of links that are always loaded alike
 //   first_of_bundle                      the link that stands for a link there
 //   keeps_rails                          whether a node must send on the port on which the other receives
+//   has_rails                            whether equal ports of different nodes are nearer to each other than different ones
 #pragma once
 
 #include <variant>

@@ -21,7 +21,7 @@
 // sprayed the links of such a bundle always carry equal loads, and the first of them can stand for all.
 //
 // NOT modelled: uneven cabling; fewer rails than ports. Where spines join the rails, a hop between different rails goes up to
-// them, also inside a rack; rail only, the sender has to change rails first (Network).
+// them, also inside a rack, unless the sender changes rails first (Network), as it has to where there are rails only.
 #pragma once
 
 #include <algorithm>
@@ -93,6 +93,7 @@ class FoldedClos {
 
   // A node must send on the port on which the other receives: nothing joins leaves of different rails.
   [[nodiscard]] bool keeps_rails() const { return shape_.wiring == Wiring::kRailOnly; }
+  [[nodiscard]] bool has_rails() const { return rails_ > 1; }
   // 0 when not connected.
   [[nodiscard]] std::int64_t path_count(const PortPair& ends) const;
   [[nodiscard]] std::int64_t max_path_count() const;

@@ -48,6 +48,7 @@ class GraphFabric {
   [[nodiscard]] std::optional<std::uint32_t> cable_number(LinkId link) const;
 
   [[nodiscard]] bool keeps_rails() const { return false; }
+  [[nodiscard]] bool has_rails() const { return false; }
   [[nodiscard]] std::int64_t path_count(const PortPair& ends) const;
   [[nodiscard]] std::int64_t max_path_count() const;
   [[nodiscard]] std::int64_t spray_weight() const;

@@ -105,6 +105,18 @@ const FieldTable<NetworkSpec>& network_fields() {
         .range(kLowestRate, kHighestRate)
         .in_bytes()
         .doc("most that one NIC moves each way without GPUDirect");
+    t.field("cpu_rate", &NetworkSpec::cpu_rate)
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc(
+            "most that the CPUs of a server move through their memory for the NICs, out and in together, without GPUDirect; no "
+            "limit when absent");
+    t.field("connection_rate", &NetworkSpec::connection_rate)
+        .range(kLowestRate, kHighestRate)
+        .doc("most that one connection (a TCP socket) moves; no limit when absent");
+    t.field("connections_per_channel", &NetworkSpec::connections_per_channel)
+        .range(1, 64)
+        .doc("connections that a channel of a collective, or a message, is cut into; counts with connection_rate");
     t.field("message_latency", &NetworkSpec::message_latency)
         .required()
         .range(Duration(), kLongestLatency)

@@ -4,7 +4,9 @@
 // and rate come from the name. Any number of NICs and any rate works; a file of the whole name goes first.
 //
 //   payload rate of a NIC or fabric link = rate x payload_efficiency
-//   without GPUDirect everything bounces through host memory: at most host_path_rate per NIC and direction
+//   without GPUDirect everything bounces through host memory: at most host_path_rate per NIC and direction, and where the CPU
+//   drives sockets at most cpu_rate per node, out and in together
+//   where the transport is cut into connections, a channel between two nodes moves connections_per_channel x connection_rate at most
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,19 @@ struct NetworkSpec {
   Rate nic_rate;
   Fraction payload_efficiency{1};
   bool gpudirect = true;
-  Rate host_path_rate;       // per NIC and direction, without GPUDirect
+  Rate host_path_rate;                  // per NIC and direction, without GPUDirect
+  std::optional<Rate> cpu_rate;         // of a node, out and in together, without GPUDirect; none: no limit
+  std::optional<Rate> connection_rate;  // of one connection and direction; none: no limit
+  int connections_per_channel = 1;
   Duration message_latency;  // software, per message between nodes, beyond what a collective library's table counts
   Duration pipeline_fill;    // how long a pipeline of chunks between nodes takes to fill (workloads/collectives/tuning.h)
   Duration link_latency;     // one cable with the switch behind it
   RoutingPolicy routing = RoutingPolicy::kSpray;
+
+  // Most that one channel of a collective, or a message, moves between two nodes; 0: no limit.
+  [[nodiscard]] Rate channel_rate() const {
+    return connection_rate ? *connection_rate * connections_per_channel : Rate::units(0);
+  }
 };
 
 [[nodiscard]] const FieldTable<NetworkSpec>& network_fields();

@@ -92,6 +92,14 @@ const FieldTable<PcieTreeSpec>& pcie_tree_fields() {
     t.field("p2p", &PcieTreeSpec::p2p).doc("GPUs read each other's memory over PCIe; if not, copies are staged in host memory");
     t.section("staging", &PcieTreeSpec::staging, staging_fields())
         .doc("copies over host memory, without p2p; at the rate of the slots when absent");
+    t.field("peer_efficiency", &PcieTreeSpec::peer_efficiency)
+        .range({0.01}, {1})
+        .doc("share of the PCIe rate that is left to copies between devices that meet in a root complex; 5/6 on Intel CPUs");
+    t.section("host_memory", &PcieTreeSpec::host_memory, slot_fields())
+        .doc(
+            "memory of a socket, reading and writing together, for what is staged in it (without p2p or GPUDirect); no "
+            "bottleneck when "
+            "absent");
     t.validate([](const PcieTreeSpec& s, Section& at) {
       if (s.sockets > 1 && !s.inter_socket) {
         at.error("inter_socket", fmt::format("is missing: nothing joins the {} sockets", s.sockets),

@@ -50,7 +50,9 @@ struct PcieTreeSpec {
   std::optional<PcieSpec> uplink;  // of a switch; that of the GPUs' slots when absent
   std::optional<InterSocketSpec> inter_socket;
   bool p2p = true;
-  std::optional<StagingSpec> staging;  // without p2p; the rate of the slots when absent
+  std::optional<StagingSpec> staging;   // without p2p; the rate of the slots when absent
+  Fraction peer_efficiency{1};          // of the PCIe rate, for copies between devices that meet in a root complex
+  std::optional<PcieSpec> host_memory;  // of a socket, reading and writing together; no bottleneck when absent
 };
 
 struct ServerSpec {

@@ -34,6 +34,7 @@ class Wiring {
 
   [[nodiscard]] int sockets() const { return parts_.tree ? parts_.tree->sockets : 1; }
   [[nodiscard]] int switches() const { return parts_.tree ? sockets() * parts_.tree->switches_per_socket : 0; }
+  [[nodiscard]] bool has_memory() const { return parts_.host_memory && (!parts_.has_p2p || !parts_.nics_reach_gpus); }
   [[nodiscard]] std::uint32_t root(int socket) const { return first_root_ + static_cast<std::uint32_t>(socket); }
   [[nodiscard]] std::uint32_t nic(int i) const {
     return static_cast<std::uint32_t>(plan_.devices.size()) - static_cast<std::uint32_t>(parts_.nics - i);
@@ -56,6 +57,8 @@ class Wiring {
     } else {
       for (int s = 0; s < sockets(); ++s) add_device(DeviceKind::kRootComplex, fmt::format("socket{}", s));
     }
+    first_memory_ = static_cast<std::uint32_t>(plan_.devices.size());
+    for (int s = 0; has_memory() && s < sockets(); ++s) add_device(DeviceKind::kHostMemory, fmt::format("memory{}", s));
     for (int i = 0; i < parts_.nics; ++i) add_device(DeviceKind::kNic, fmt::format("nic{}", i));
     places_.resize(plan_.devices.size());
   }
@@ -112,6 +115,10 @@ class Wiring {
         between_.push_back(join(root(a), root(b), parts_.tree->inter_socket, LinkTier::kInterSocket));
       }
     }
+    for (int s = 0; has_memory() && s < sockets(); ++s) {
+      memory_.push_back(
+          join(root(s), first_memory_ + static_cast<std::uint32_t>(s), *parts_.host_memory, LinkTier::kHostMemory));
+    }
     for (int i = 0; i < parts_.nics; ++i) place(nic(i), above(served(i)), parts_.nic_slot);
   }
 
@@ -136,11 +143,12 @@ class Wiring {
     LOCKSTEP_CHECK(false, "no link joins devices {} and {}", from, to);
   }
 
-  void add_pcie_path(std::uint32_t from, std::uint32_t to, bool over_the_top, LocalLinks& out) const {
+  // `is_staged`: in host memory, and so over the root complex.
+  void add_pcie_path(std::uint32_t from, std::uint32_t to, bool is_staged, LocalLinks& out) const {
     std::vector<std::uint32_t> up = way_up(from);
     std::vector<std::uint32_t> down = way_up(to);
     const bool is_one_root = up.back() == down.back();
-    if (is_one_root && !over_the_top) {
+    if (is_one_root && !is_staged) {
       // Cut what is above the first common device.
       while (up.size() > 1 && down.size() > 1 && up[up.size() - 2] == down[down.size() - 2]) {
         up.pop_back();
@@ -148,6 +156,11 @@ class Wiring {
       }
     }
     for (std::size_t i = 0; i + 1 < up.size(); ++i) out.push_back(places_[up[i]].up);
+    if (is_staged && has_memory()) {
+      const std::uint32_t written = memory_[up.back() - first_root_];
+      out.push_back(written);
+      out.push_back(written + 1);
+    }
     if (!is_one_root) out.push_back(crossing(up.back(), down.back()));
     for (std::size_t i = down.size() - 1; i-- > 0;) out.push_back(places_[down[i]].up + 1);
   }
@@ -210,9 +223,11 @@ class Wiring {
   std::vector<std::uint32_t> ports_;    // by GPU: its link to the NVSwitch
   std::vector<std::uint32_t> direct_;   // by pair of GPUs: the link between them
   std::vector<std::uint32_t> between_;  // by pair of sockets, the lower one first
+  std::vector<std::uint32_t> memory_;   // by socket: the link to its memory
   std::uint32_t nvswitch_ = kNone;
   std::uint32_t first_switch_ = kNone;
   std::uint32_t first_root_ = kNone;
+  std::uint32_t first_memory_ = kNone;
 };
 
 }  // namespace

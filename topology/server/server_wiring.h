@@ -13,11 +13,14 @@
 // root complex of the sender, over to that of the receiver if it is another, and down, even when one switch is above both. GPU
 // to NIC: through the switch or root complex both sit on; to a NIC elsewhere over a direct link or the NVSwitch to a GPU beside
 // the NIC, as NCCL forwards (PXN), where there is such a link, else through PCIe by the shortest way. When the NIC may not read
-// GPU memory: over the root complexes.
+// GPU memory: over the root complexes. What is staged is written to and read from the memory of the socket of the GPU that sends, or that a
+// NIC serves, where that memory is modelled:
+//
+//   GPU > switch > root complex > memory > root complex > switch > NIC
 //
 // Source: the trees of nvidia-smi topo -m and of NCCL's topology files; NCCL takes the same ways (path types PIX, PXB, PHB,
-// SYS, and shared memory without P2P). NOT modelled: bandwidth of host memory and of the root complex itself (both are
-// non-blocking), NVLink forwarding over a third GPU, more than one link between two sockets but as one link of their sum.
+// SYS, and shared memory without P2P). NOT modelled: bandwidth of the root complex itself (it is non-blocking), NVLink forwarding over
+// a third GPU, more than one link between two sockets but as one link of their sum, caches that keep staged data from memory (DDIO).
 #pragma once
 
 #include <optional>
@@ -54,6 +57,8 @@ struct ServerParts {
   bool has_p2p = true;          // GPUs read each other's memory over PCIe
   Duration staging_latency;     // of a copy over host memory, beyond the links on its way
   bool nics_reach_gpus = true;  // GPUDirect RDMA
+  // Of each socket, one way: all that is staged is written once and read once. Absent: no bottleneck.
+  std::optional<Wire> host_memory;
 };
 
 // PRE: counts are positive where a count must be; mesh cables join different GPUs of the server, no pair twice.

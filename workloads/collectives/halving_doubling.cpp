@@ -120,6 +120,7 @@ void lower_halving_doubling(const HalvingDoublingShape& shape, const CollectiveT
       constexpr double kPrimitives = 2;  // a send, and a receive that does not send
       cap = flow.inside_rate.scaled(1.0 - tuning.ring_drain / kPrimitives);
     }
+    if (flow.has_network_hop) cap = lower_of(cap, tuning.network_channel_rate);
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(flow.rate, cap).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
     const std::int64_t edge_bytes = exchanged_bytes(bytes, stage.halvings, shape.channels);

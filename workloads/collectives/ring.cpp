@@ -176,6 +176,7 @@ LoweredRing lower_ring(const RingShape& shape, const CollectiveTuning& tuning, C
     const double share = 1.0 - tuning.ring_drain / static_cast<double>(s.primitives);
     drained = Rate::units(tuning.nvlink.scaled(share).units() / shape.nvlink_channels);
   }
+  if (shape.nodes > 1) drained = lower_of(drained, tuning.network_channel_rate);
   const std::int64_t passes = s.steps / (n - 1);  // how often the data goes round
   const std::int64_t network_steps = passes * (shape.nodes - 1);
 
@@ -215,6 +216,10 @@ Rate undisturbed_rate(const Network& network, const Route& route, std::int64_t w
 HopKind hop_kind(const Network& network, EndpointId from, EndpointId to) {
   if (network.node_of(from) != network.node_of(to)) return HopKind::kNetwork;
   return network.inside_tier(from, to) == LinkTier::kPcie ? HopKind::kPcie : HopKind::kNvlink;
+}
+
+Rate send_rate(const CollectiveTuning& tuning, HopKind hop) {
+  return hop == HopKind::kNetwork ? tuning.network_channel_rate : Rate::units(0);
 }
 
 Duration send_latency(const CollectiveTuning& tuning, HopKind hop, Duration path_latency) {

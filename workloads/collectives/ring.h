@@ -79,5 +79,7 @@ enum class HopKind : std::uint8_t { kNvlink, kPcie, kNetwork };
 
 // Point-to-point latency by the same table: base + one hop (+ path latency between nodes).
 [[nodiscard]] Duration send_latency(const CollectiveTuning& tuning, HopKind hop, Duration path_latency);
+// Most that a message moves, whatever its links; 0: no limit.
+[[nodiscard]] Rate send_rate(const CollectiveTuning& tuning, HopKind hop);
 
 }  // namespace lockstep

@@ -120,6 +120,7 @@ Stage lower_tree(const TreeShape& shape, const CollectiveTuning& tuning, Collect
   const ProtocolCost& cost = tuning.tree[static_cast<std::size_t>(protocol)];
   Rate cap;
   if (flow.inside_rate.units() > 0) cap = flow.inside_rate.scaled(tuning.tree_inside_share);
+  if (shape.nodes > 1) cap = lower_of(cap, tuning.network_channel_rate);
   if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(flow.rate, cap).scaled(cost.rate_factor));
   // The limit is one of bus bandwidth, which is twice what a tree reduces (the tuner's halving of it): S in 2S / limit.
   if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / (2 * parts)));

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "workloads/collectives/pair_tuning.h"
 
 namespace lockstep {
 
@@ -36,7 +37,11 @@ struct CollectiveTuning {
   std::array<ProtocolCost, kProtocolCount> ring;  // also of exchanges
   std::array<ProtocolCost, kProtocolCount> tree;
   Rate nvlink = Rate::units(0);  // payload rate of one GPU's NVLink (xGMI) ports; 0 where there are none
-  double ring_drain = 0;         // share of a ring's send-less step that is not hidden, 0..1
+  // Most that one channel moves between two nodes, and a message (NetworkSpec::channel_rate); 0: no limit.
+  Rate network_channel_rate = Rate::units(0);
+  PairTuning pairs;                         // of sends between pairs
+  Rate network_peer_rate = Rate::units(0);  // most that such a send moves between two nodes; 0: no limit
+  double ring_drain = 0;                    // share of a ring's send-less step that is not hidden, 0..1
   double tree_inside_share = 1;  // of the links inside a node that a tree whose GPUs receive, reduce and send at once can use
   // Filling and draining the pipeline of chunks (fill_time()), on NVLink (xGMI) and between nodes; PCIe hops show none.
   Duration nvlink_fill;
