@@ -18,16 +18,17 @@ namespace {
 
 constexpr const char* kSides[] = {"a", "b", "c", "d"};
 
-// Options that decide what is printed, not what is computed.
-bool is_about_output(const std::string& option) {
-  return option == "format" || option == "help" || option == "show-config" || option == "all";
+// Options that decide what is printed, not what is computed, and those that make a verb compare by itself.
+bool is_left_out(const std::string& option) {
+  constexpr std::string_view kLeftOut[] = {"format", "help", "show-config", "all", "routing", "seeds"};
+  return std::find(std::begin(kLeftOut), std::end(kLeftOut), option) != std::end(kLeftOut);
 }
 
 std::vector<Verb> compared_verbs() { return {run_verb(), collective_verb(), traffic_verb(), topo_verb()}; }
 
 const OptionSpec* find_option(const Verb& verb, const std::string& name) {
   for (const OptionSpec& o : verb.options) {
-    if (o.name == name && !is_about_output(name)) return &o;
+    if (o.name == name && !is_left_out(name)) return &o;
   }
   return nullptr;
 }
@@ -97,7 +98,7 @@ void print_new_lines(const std::string& text, std::set<std::string>& printed, st
 void refuse_options_of_other_verbs(const Verb& verb, const Arguments& arguments) {
   for (const Verb& other : compared_verbs()) {
     for (const OptionSpec& o : other.options) {
-      if (is_about_output(o.name) || find_option(verb, o.name) != nullptr || !arguments.has(o.name)) continue;
+      if (is_left_out(o.name) || find_option(verb, o.name) != nullptr || !arguments.has(o.name)) continue;
       throw UserError(fmt::format("{} has no option --{}", verb.name, o.name),
                       fmt::format("see lockstep {} --help", verb.name));
     }
@@ -122,7 +123,7 @@ void add_options_of_sides(Verb& compare) {
     for (const OptionSpec& o : verb.options) {
       const bool is_known = std::any_of(compare.options.begin(), compare.options.end(),
                                         [&](const OptionSpec& known) { return known.name == o.name; });
-      if (is_known || is_about_output(o.name)) continue;
+      if (is_known || is_left_out(o.name)) continue;
       compare.options.push_back({.name = o.name,
                                  .value_name = o.value_name,
                                  .doc = o.doc,
