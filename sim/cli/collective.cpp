@@ -89,6 +89,14 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   return request;
 }
 
+std::vector<std::pair<std::string, std::string>> asked_of(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> asked;
+  for (const char* option : {"algorithm", "protocol", "channels"}) {
+    if (arguments.has(option)) asked.emplace_back(option, arguments.text(option));
+  }
+  return asked;
+}
+
 int run(const VerbContext& context) {
   const double begin = monotonic_seconds();
   const Arguments& arguments = context.arguments;
@@ -100,6 +108,10 @@ int run(const VerbContext& context) {
   const CollectiveReport report{.kind = request.kind,
                                 .cluster = cluster.name,
                                 .network = arguments.text("network"),
+                                .version = LOCKSTEP_VERSION,
+                                .seed = seed_of(arguments),
+                                .set = arguments.all("set"),
+                                .asked = asked_of(arguments),
                                 .gpus = static_cast<std::int64_t>(request.members.size()),
                                 .rows = rows,
                                 .wall_s = monotonic_seconds() - begin,

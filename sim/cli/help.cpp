@@ -59,7 +59,9 @@ std::string verb_help(const Verb& verb) {
     text += fmt::format("  {:<28} {}{}\n", p.name, p.doc, choices);
   }
   text += "\nOptions:\n";
-  for (const OptionSpec& o : verb.options) text += option_line(o);
+  for (const OptionSpec& o : verb.options) {
+    if (!o.is_passed_on) text += option_line(o);
+  }
   return text + kExitCodes;
 }
 

@@ -47,6 +47,7 @@ void print(const VerbContext& context, const Scenario& scenario, Result& result)
   result.scenario = scenario.spec.name;
   result.network = context.arguments.text("network");
   result.version = LOCKSTEP_VERSION;
+  result.set = context.arguments.all("set");
   context.out << render(result, context.arguments.text("format"));
 }
 

@@ -51,6 +51,8 @@ int run_traffic_verb(const VerbContext& context) {
   }
   const TrafficReport report{.cluster = cluster.name,
                              .network = arguments.text("network"),
+                             .version = LOCKSTEP_VERSION,
+                             .set = arguments.all("set"),
                              .seed = seed_of(arguments),
                              .wall_s = monotonic_seconds() - begin,
                              .peak_rss_bytes = peak_resident_bytes()};

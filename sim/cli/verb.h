@@ -28,7 +28,8 @@ struct OptionSpec {
   char short_name = '\0';                 // 'b' for -b
   bool is_repeatable = false;
   bool is_required = false;
-  bool takes_many = false;  // all words up to the next option
+  bool takes_many = false;    // all words up to the next option
+  bool is_passed_on = false;  // of another verb, whose --help explains it
 };
 
 struct PositionalSpec {

@@ -15,6 +15,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb schema_verb();
 [[nodiscard]] Verb topo_verb();
+[[nodiscard]] Verb compare_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<Verb> all_verbs();

@@ -84,6 +84,10 @@ std::string to_json(const CollectiveReport& r) {
   j["cluster"] = r.cluster;
   j["gpus"] = r.gpus;
   j["network"] = r.network;
+  j["version"] = r.version;
+  j["seed"] = r.seed;
+  if (!r.set.empty()) j["set"] = r.set;
+  for (const auto& [option, value] : r.asked) j["asked"][option] = value;
   j["rows"] = nlohmann::ordered_json::array();
   for (const CollectiveRow& row : r.rows) {
     j["rows"].push_back({{"size_bytes", row.size_bytes},

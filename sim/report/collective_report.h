@@ -5,6 +5,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/experiment/collective.h"
 
@@ -14,6 +16,10 @@ struct CollectiveReport {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::string cluster;
   std::string network;  // analytic | flow
+  std::string version;
+  std::uint64_t seed = 0;
+  std::vector<std::string> set;                            // --set of the command line, in order
+  std::vector<std::pair<std::string, std::string>> asked;  // algorithm, protocol, channels, where the user chose them
   std::int64_t gpus = 0;
   std::span<const CollectiveRow> rows;
   double wall_s = 0;

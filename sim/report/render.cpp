@@ -49,6 +49,7 @@ Json object(const RunResult& r) {
   j["cluster"] = r.cluster;
   j["job"] = r.job;
   j["plan"] = r.plan;
+  if (!r.set.empty()) j["set"] = r.set;
   j["step_time_s"] = r.step_time_s;
   put(j, "tokens_per_s", r.tokens_per_s);
   if (r.tokens_per_s) j["tokens_per_s_per_gpu"] = *r.tokens_per_s / static_cast<double>(r.gpus);
@@ -101,7 +102,7 @@ void flatten(const Json& j, const std::string& prefix, Cells& out) {
   }
 }
 
-constexpr const char* kNotInTables[] = {"links", "symmetry", "measured"};
+constexpr const char* kNotInTables[] = {"set", "links", "symmetry", "measured"};
 
 Json links_json(const std::vector<LinkReport>& links) {
   Json out = Json::array();
@@ -152,19 +153,18 @@ Json job_object(const SharedJob& job) {
 Json whole_object(const SharedRunResult& r) {
   Json jobs = Json::array();
   for (const SharedJob& job : r.jobs) jobs.push_back(job_object(job));
-  return {{"schema_version", kSchemaVersion},
-          {"version", r.version},
-          {"scenario", r.scenario},
-          {"cluster", r.cluster},
-          {"gpus", r.gpus()},
-          {"end_s", r.end_s},
-          {"jobs", std::move(jobs)},
-          {"network", r.network},
-          {"seed", r.seed},
-          {"events", r.events},
-          {"fingerprint", fmt::format("{:016x}", r.fingerprint)},
-          {"links", links_json(r.links)},
-          {"symmetry", symmetry_json(r.symmetry, r.gpus())}};
+  Json j = {{"schema_version", kSchemaVersion}, {"version", r.version}, {"scenario", r.scenario}, {"cluster", r.cluster}};
+  if (!r.set.empty()) j["set"] = r.set;
+  j.update({{"gpus", r.gpus()},
+            {"end_s", r.end_s},
+            {"jobs", std::move(jobs)},
+            {"network", r.network},
+            {"seed", r.seed},
+            {"events", r.events},
+            {"fingerprint", fmt::format("{:016x}", r.fingerprint)},
+            {"links", links_json(r.links)},
+            {"symmetry", symmetry_json(r.symmetry, r.gpus())}});
+  return j;
 }
 
 template <class Result>

@@ -62,8 +62,9 @@ struct RunResult {
   std::string version;
   std::string cluster;
   std::string job;
-  std::string plan;     // "tp 8 x pp 4 x dp 32"
-  std::string network;  // analytic | flow | packet
+  std::string plan;              // "tp 8 x pp 4 x dp 32"
+  std::vector<std::string> set;  // --set of the command line, in order
+  std::string network;           // analytic | flow | packet
   std::uint64_t seed = 0;
   std::int64_t gpus = 0;
   std::int64_t stages = 1;      // of the pipeline

@@ -24,6 +24,7 @@ struct SharedRunResult {
   std::string scenario;
   std::string version;
   std::string cluster;
+  std::vector<std::string> set;  // --set of the command line, in order
   std::string network;
   std::uint64_t seed = 0;
   double end_s = 0;  // of the last job

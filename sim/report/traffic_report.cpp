@@ -39,6 +39,8 @@ std::string to_json(const TrafficReport& report, const TrafficResult& result) {
   j["cluster"] = report.cluster;
   j["network"] = report.network;
   j["seed"] = report.seed;
+  j["version"] = report.version;
+  if (!report.set.empty()) j["set"] = report.set;
   j["makespan_s"] = result.makespan.seconds();
   j["flows"] = result.end.size();
   j["events"] = result.events;

@@ -5,6 +5,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "sim/experiment/traffic.h"
 
@@ -13,6 +14,8 @@ namespace lockstep {
 struct TrafficReport {
   std::string cluster;
   std::string network;  // analytic | flow
+  std::string version;
+  std::vector<std::string> set;  // --set of the command line, in order
   std::uint64_t seed = 0;
   std::int64_t packet_hops = 0;  // of the packet model; fluids have none
   double wall_s = 0;
