@@ -50,7 +50,7 @@ HopKind kind_between(const CollectiveRequest& request, const Network& net, std::
 PairFlows::PairFlows(const CollectiveRequest& request, const Router& router, const CollectiveTuning& tuning)
     : weight_(router.weight()) {
   check_pairs(request);
-  if (request.uses_symmetry && router.policy() != RoutingPolicy::kEcmp) {
+  if (request.uses_symmetry && !router.routing().is_hashed()) {
     add_classes(request, router, tuning);
   } else {
     add_everyone(request, router, tuning);

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/quantity.h"
-#include "topology/routing/router.h"
+#include "topology/routing/routing.h"
 
 namespace lockstep {
 
@@ -37,6 +37,8 @@ struct NetworkSpec {
   Duration message_latency;  // software, per message between nodes, beyond what a collective library's table counts
   Duration link_latency;     // one cable with the switch behind it
   RoutingPolicy routing = RoutingPolicy::kSpray;
+  int queue_pairs = 1;
+  Fraction flowlet_share{kDefaultFlowletPercent / 100.0};
 };
 
 [[nodiscard]] const FieldTable<NetworkSpec>& network_fields();
