@@ -132,7 +132,7 @@ Network build_network(const ClusterSpec& c) {
 }
 
 Router make_router(const ClusterSpec& c, const Network& network, std::uint64_t seed, Bundling bundling) {
-  return Router(network, c.routing_policy(), seed, bundling);
+  return Router(network, c.routing_choice(), seed, bundling);
 }
 
 }  // namespace lockstep

@@ -22,9 +22,17 @@ bool ClusterSpec::uses_pxn() const {
   return pxn.value_or(server && server->gpu.nvlink && server->gpu_ports() != nullptr && ports_per_node() > 1);
 }
 
-RoutingPolicy ClusterSpec::routing_policy() const {
-  if (routing) return *routing;
-  return network ? network->routing : RoutingPolicy::kEcmp;
+Routing ClusterSpec::routing_choice() const {
+  const auto percent = [](const Fraction& share) { return static_cast<int>(share.value * 100 + 0.5); };
+  Routing choice;
+  if (network) {
+    choice = {
+        .policy = network->routing, .queue_pairs = network->queue_pairs, .flowlet_percent = percent(network->flowlet_share)};
+  }
+  if (routing) choice.policy = *routing;
+  if (queue_pairs) choice.queue_pairs = *queue_pairs;
+  if (flowlet_share) choice.flowlet_percent = percent(*flowlet_share);
+  return choice;
 }
 
 std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed) {
@@ -56,6 +64,8 @@ const FieldTable<ClusterSpec>& cluster_fields() {
         .doc("leaf to spine; inside the groups of a dragonfly; between the switches of a torus or a custom graph");
     t.section("core_link", &ClusterSpec::core_link, trunk_fields()).doc("spine to core; between the groups of a dragonfly");
     routing_field(t, &ClusterSpec::routing).doc("instead of the network's");
+    queue_pairs_field(t, &ClusterSpec::queue_pairs).doc("instead of the network's");
+    flowlet_share_field(t, &ClusterSpec::flowlet_share).doc("instead of the network's");
     t.reference("tuning", &ClusterSpec::tuning, tuning_fields()).doc("constants of the collective library");
     t.reference_default("nccl");
     t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");

@@ -36,7 +36,9 @@ struct ClusterSpec {
   CableSpec host_link;                   // NIC or bare host to its switch
   TrunkSpec fabric_link;                 // leaf to spine; between the switches of a group, a torus or a custom graph
   TrunkSpec core_link;                   // spine to core; between the groups of a dragonfly
-  std::optional<RoutingPolicy> routing;  // instead of the network's
+  std::optional<RoutingPolicy> routing;  // instead of the network's, as the next two
+  std::optional<int> queue_pairs;
+  std::optional<Fraction> flowlet_share;
   TuningSpec tuning;                     // of the collective library
   std::optional<StragglerSpec> stragglers;
   std::optional<UsdPerHour> price_per_gpu_hour;
@@ -50,8 +52,9 @@ struct ClusterSpec {
   [[nodiscard]] bool uses_gpudirect() const;
   // As given, or true where GPUs are joined by NVLink and have several NICs.
   [[nodiscard]] bool uses_pxn() const;
-  // The network's, or ECMP where there is no network.
-  [[nodiscard]] RoutingPolicy routing_policy() const;
+  // The network's, or ECMP where there is no network, unless given here.
+  [[nodiscard]] Routing routing_choice() const;
+  [[nodiscard]] RoutingPolicy routing_policy() const { return routing_choice().policy; }
 };
 
 [[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();

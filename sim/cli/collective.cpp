@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "sim/cli/common_options.h"
+#include "sim/cli/routing_options.h"
 #include "sim/cli/verbs.h"
 #include "sim/engine/process_usage.h"
 #include "sim/experiment/cluster_run.h"
@@ -97,11 +98,31 @@ std::vector<std::pair<std::string, std::string>> asked_of(const Arguments& argum
   return asked;
 }
 
+void compare(const VerbContext& context, const ClusterSpec& cluster, const CollectiveRequest& request,
+             const RoutingTrial& trial) {
+  const double begin = monotonic_seconds();
+  const std::string network = context.arguments.text("network");
+  const std::vector<RoutingRow> rows = compare_routings(request, cluster, trial, network_kind(network));
+  print_comparison(context, {.collective = std::string(to_text(request.kind)),
+                             .count = static_cast<std::int64_t>(request.members.size()),
+                             .cluster = cluster.name,
+                             .network = network,
+                             .first_seed = trial.first_seed,
+                             .seeds = trial.seeds,
+                             .rows = rows,
+                             .wall_s = monotonic_seconds() - begin,
+                             .peak_rss_bytes = peak_resident_bytes()});
+}
+
 int run(const VerbContext& context) {
   const double begin = monotonic_seconds();
   const Arguments& arguments = context.arguments;
   const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
   const CollectiveRequest request = request_of(arguments, cluster);
+  if (const std::optional<RoutingTrial> trial = routing_trial(arguments, cluster)) {
+    compare(context, cluster, request, *trial);
+    return kOk;
+  }
   const PreparedCluster prepared(cluster, seed_of(arguments));
   const std::vector<CollectiveRow> rows =
       run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
@@ -154,6 +175,8 @@ Verb collective_verb() {
                       network_model_option(),
                       format_option({"nccl", "csv", "json"}),
                       seed_option(),
+                      routing_option(),
+                      seeds_option(),
                       {.name = "no-symmetry",
                        .doc = "let no link and no flow stand for its equals; the results are the same, later"},
                       set_option()},

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "sim/cli/common_options.h"
+#include "sim/cli/routing_options.h"
 #include "sim/cli/verbs.h"
 #include "sim/engine/process_usage.h"
 #include "sim/experiment/cluster_run.h"
@@ -34,11 +35,36 @@ TrafficTable read_table(const std::string& file, std::size_t endpoints) {
   return table;
 }
 
+void compare(const VerbContext& context, const ClusterSpec& cluster, const RoutingTrial& trial) {
+  const double begin = monotonic_seconds();
+  const std::string network = context.arguments.text("network");
+  const auto endpoints = static_cast<std::size_t>(cluster.gpus());
+  const TrafficTable table = read_table(context.arguments.positional().front(), endpoints);
+  if (table.size() == 0)
+    throw UserError("there are no flows to compare routings by", "give a CSV file with a row for each flow");
+  const std::vector<RoutingRow> rows = compare_routings(table, cluster, trial, network_kind(network));
+  print_comparison(context, {.count = static_cast<std::int64_t>(table.size()),
+                             .cluster = cluster.name,
+                             .network = network,
+                             .first_seed = trial.first_seed,
+                             .seeds = trial.seeds,
+                             .rows = rows,
+                             .wall_s = monotonic_seconds() - begin,
+                             .peak_rss_bytes = peak_resident_bytes()});
+}
+
 int run_traffic_verb(const VerbContext& context) {
   const double begin = monotonic_seconds();
   const Arguments& arguments = context.arguments;
   const NetworkKind kind = network_kind(arguments.text("network"));
   const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
+  if (const std::optional<RoutingTrial> trial = routing_trial(arguments, cluster)) {
+    compare(context, cluster, *trial);
+    return kOk;
+  }
+  if (arguments.text("format") == "table") {
+    throw UserError("--format table is about comparing routings", "add --routing or --seeds, or take csv or json");
+  }
   const Network network = build_network(cluster);
   const Router router = make_router(cluster, network, seed_of(arguments));
   const TrafficTable table = read_table(arguments.positional().front(), network.endpoint_count());
@@ -71,9 +97,11 @@ Verb traffic_verb() {
           "equal-cost paths "
           "(modulo their number; empty or -1: routing decides); `after` names rows, counted from 0 and separated by ;, that "
           "must "
-          "complete first. - is standard input. There is no size limit.",
+          "complete first. - is standard input. There is no size limit. With --routing or --seeds one table compares routings; "
+          "it is printed as a table unless --format says csv or json.",
       .positionals = {{.name = "FLOWS.csv", .doc = "the flows"}},
-      .options = {cluster_option(true), network_model_option(), format_option({"csv", "json"}), seed_option(), set_option()},
+      .options = {cluster_option(true), network_model_option(), format_option({"csv", "json", "table"}), seed_option(),
+                  routing_option(), seeds_option(), set_option()},
       .run = &run_traffic_verb};
 }
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/diagnostics.h"
+#include "sim/experiment/hottest_link.h"
 #include "sim/experiment/pair_flows.h"
 #include "workloads/collectives/communicator.h"
 
@@ -49,12 +51,12 @@ struct LinksInUse {
 
 LinksInUse links_in_use(const Network& network, const Route& route, bool merges_equals) {
   LinksInUse used;
-  std::set<std::pair<Rate, std::int64_t>> seen;
+  std::set<std::tuple<Rate, std::int64_t, bool>> seen;
   for (const LinkShare& s : route.shares) {
-    const Rate capacity = network.link(s.link).capacity;
-    if (merges_equals && !seen.emplace(capacity, s.coefficient).second) continue;
+    const Link link = network.link(s.link);
+    if (merges_equals && !seen.emplace(link.capacity, s.coefficient, joins_switches(link.tier)).second) continue;
     used.shares.push_back({LinkId::from_index(used.links.size()), s.coefficient});
-    used.capacities.push_back(capacity);
+    used.capacities.push_back(link.capacity);
     used.links.push_back(s.link);
   }
   return used;
@@ -109,8 +111,10 @@ class StagedRun {
                       .protocol = request_.protocol ? &*request_.protocol : nullptr},
                      lowered_);
     Instant end;
-    for (const Stage& stage : lowered_.stages) end = end + (run(stage) - Instant());
+    double hottest = 0;
+    for (const Stage& stage : lowered_.stages) end = end + (run(stage, hottest) - Instant());
     CollectiveRow row = row_of(request_, size, end);
+    row.hottest_link_s = hottest;
     row.algorithm = to_text(lowered_.algorithm);
     row.protocol = to_text(lowered_.protocol);
     row.channels = lowered_.channels;
@@ -118,7 +122,7 @@ class StagedRun {
   }
 
  private:
-  Instant run(const Stage& stage) const {
+  Instant run(const Stage& stage, double& hottest) const {
     const LinksInUse& used = links_[static_cast<std::size_t>(stage.form)];
     const std::unique_ptr<NetworkModel> network = make_network_model(kind_, used.capacities);
     network->start(Instant(), {.shares = used.shares,
@@ -127,7 +131,9 @@ class StagedRun {
                                .latency = stage.latency,
                                .rate_cap = stage.rate_cap,
                                .members = stage.members});
-    return run_to_end(*network, [&](LinkId l) { return network_.name(used.links[l.index()]); });
+    const Instant end = run_to_end(*network, [&](LinkId l) { return network_.name(used.links[l.index()]); });
+    hottest += hottest_link_s(*network, end, network_, used.links.size(), [&](LinkId l) { return used.links[l.index()]; });
+    return end;
   }
 
   const CollectiveRequest& request_;
@@ -148,7 +154,10 @@ std::vector<CollectiveRow> run_pairs(const CollectiveRequest& request, const Rou
   for (const std::int64_t size : request.sizes) {
     const std::unique_ptr<NetworkModel> network = make_network_model(kind, flows.link_capacities());
     flows.start(*network, request.kind == CollectiveKind::kAllToAll ? ceil_div(size, n) : size);
-    CollectiveRow row = row_of(request, size, run_to_end(*network, name));
+    const Instant end = run_to_end(*network, name);
+    CollectiveRow row = row_of(request, size, end);
+    row.hottest_link_s = hottest_link_s(*network, end, router.network(), flows.link_capacities().size(),
+                                        [&](LinkId l) { return flows.link(l); });
     row.algorithm = to_text(Algorithm::kDirect);
     row.protocol = to_text(Protocol::kSimple);
     row.channels = 1;

@@ -39,6 +39,7 @@ struct CollectiveRow {
   std::string algorithm;  // "ring", "tree", ...; send_recv and all_to_all are "direct"
   std::string protocol;   // "LL", "LL128", "Simple"
   int channels = 0;
+  double hottest_link_s = 0;  // full use of the busiest link between switches (hottest_link.h), summed over the stages
 };
 
 // Every size runs on a fresh network, so that rows do not depend on each other. Throws SimulationError when a transfer never ends, UserError when

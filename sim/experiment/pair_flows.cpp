@@ -9,6 +9,7 @@
 #include "base/diagnostics.h"
 #include "base/hash.h"
 #include "base/wide.h"
+#include "sim/experiment/hottest_link.h"
 #include "sim/network/link_capacities.h"
 #include "sim/symmetry/partition.h"
 #include "sim/symmetry/reduced_job.h"
@@ -59,7 +60,7 @@ PairFlows::PairFlows(const CollectiveRequest& request, const Router& router, con
   if (!pairs) check_pairs(request);
   if (pairs) {
     add_alike(request, router, *pairs);
-  } else if (request.uses_symmetry && router.policy() != RoutingPolicy::kEcmp) {
+  } else if (request.uses_symmetry && !router.routing().is_hashed()) {
     add_classes(request, router);
   } else {
     add_everyone(request, router);
@@ -120,7 +121,8 @@ void PairFlows::add_classes(const CollectiveRequest& request, const Router& rout
                             .hop = kind_between(request, net, from, to),
                             .path_latency = route.latency});
   });
-  const ReducedJob reduced(job, coarsest_partition(job));
+  const Partition partition = coarsest_partition(job);
+  const ReducedJob reduced(job, partition);
   for (const ActivityClass& a : reduced.activities()) {
     const ReducedShares& shares = a.routes[static_cast<std::size_t>(RouteForm::kClosed)];
     classes_.push_back({.all = shares.all,
@@ -131,6 +133,12 @@ void PairFlows::add_classes(const CollectiveRequest& request, const Router& rout
   }
   capacities_.assign(reduced.link_capacities().begin(), reduced.link_capacities().end());
   for (std::size_t l = 0; l < capacities_.size(); ++l) links_.push_back(reduced.representative(LinkId::from_index(l)));
+  // Of a class with links between switches one of these is shown.
+  for (std::size_t l = net.first_fabric_link().index(); l < net.link_count(); ++l) {
+    const std::uint32_t c = partition.links.class_of[l];
+    const LinkId link = LinkId::from_index(l);
+    if (c != Classes::kNone && joins_switches(net.link(link).tier)) links_[c] = link;
+  }
 }
 
 std::int64_t PairFlows::chunk_left_behind(HopKind hop, std::int64_t bytes) const {

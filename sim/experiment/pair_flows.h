@@ -4,7 +4,7 @@
 //
 // Equal flows are simulated once: the flows and the links they use are a placed job without operations, and one flow of each class of its
 // coarsest equitable partition (sim/symmetry/partition.h) runs for all, which gives the same integers. A thousand GPUs on a regular fabric
-// under spray have a handful of classes. Without symmetry, and under ECMP, whose hashes leave no two flows alike, every flow is its own class.
+// under spray have a handful of classes. Without symmetry, and under ECMP and flowlets, whose hashes leave no two flows alike, every flow is its own class.
 //
 // Where all GPUs of a regular cluster take part they need not even be listed (pair_symmetry.h).
 //

@@ -45,7 +45,7 @@ class CommunicatorPlacer {
   // Without hashes the rings of a group do not depend on which communicator it is: gathers and reductions of a data-parallel
   // group run on the same. Only groups over several nodes are worth looking for.
   bool repeat_rings(PlacedCommunicator& comm) {
-    if (router_.policy() == RoutingPolicy::kEcmp || members_.size() <= kFewMembers) return false;
+    if (router_.routing().is_hashed() || members_.size() <= kFewMembers) return false;
     std::uint64_t key = members_.size();
     for (const Rank r : members_) key = mix64(key ^ r.value());
     const std::uint32_t known = known_.find(key);

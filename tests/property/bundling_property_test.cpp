@@ -87,8 +87,9 @@ TEST(BundlingProperty, OneLinkOfABundleSpeaksForAll) {
   test::check_property(400, [] {
     const Network net = test::random_network({random_wire(), random_wire(), random_wire()});
     const std::vector<Transfer> transfers = random_transfers(net);
-    const Router every(net, RoutingPolicy::kSpray, 0);
-    const Router bundled(net, RoutingPolicy::kSpray, 0, Bundling::kOn);
+    const auto policy = *rc::gen::element(RoutingPolicy::kSpray, RoutingPolicy::kAdaptive);
+    const Router every(net, policy, 0);
+    const Router bundled(net, policy, 0, Bundling::kOn);
     FlowNetwork flow_every(link_capacities(net), {.audit = max_min::AuditScope::kEverything});
     FlowNetwork flow_bundled(link_capacities(net), {.audit = max_min::AuditScope::kEverything});
     RC_ASSERT(play(every, transfers, flow_every) == play(bundled, transfers, flow_bundled));
@@ -102,8 +103,9 @@ TEST(BundlingProperty, OneLinkOfABundleSpeaksForAll) {
 TEST(BundlingProperty, BundledSharesAreThoseOfTheFirstLinks) {
   test::check_property(400, [] {
     const Network net = test::random_network();
-    const Router every(net, RoutingPolicy::kSpray, 0);
-    const Router bundled(net, RoutingPolicy::kSpray, 0, Bundling::kOn);
+    const auto policy = *rc::gen::element(RoutingPolicy::kSpray, RoutingPolicy::kAdaptive);
+    const Router every(net, policy, 0);
+    const Router bundled(net, policy, 0, Bundling::kOn);
     const Hop h = test::random_hop(net);
     Route whole;
     every.add(h, 0, whole);

@@ -230,7 +230,10 @@ inline ClusterSpec draw_cluster(std::int64_t ranks, std::int64_t idle_nodes = 0,
   if (draw_chance(4)) c.network->connection_rate = Rate::gbps(draw_one({5, 20}));
   c.network->connections_per_channel = static_cast<int>(draw(1, 3));
   if (draw_chance(2)) c.pxn = draw_chance(2);
-  c.routing = draw_one({RoutingPolicy::kSpray, RoutingPolicy::kSpray, RoutingPolicy::kEcmp, RoutingPolicy::kStatic});
+  c.routing = draw_one({RoutingPolicy::kSpray, RoutingPolicy::kSpray, RoutingPolicy::kEcmp, RoutingPolicy::kStatic,
+                        RoutingPolicy::kFlowlet, RoutingPolicy::kAdaptive});
+  if (draw_chance(2)) c.queue_pairs = static_cast<int>(draw(1, 6));
+  if (draw_chance(2)) c.flowlet_share = Fraction{static_cast<double>(draw(0, 20)) / 20};
   const bool is_graph = draw_chance(3);
   c.fabric = is_graph ? draw_graph_fabric(*c.nodes, *c.nics_per_node) : draw_fabric(*c.nodes, *c.nics_per_node);
   c.fabric_link.cables = is_graph ? 1 : static_cast<int>(draw(1, 3));

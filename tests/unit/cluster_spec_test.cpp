@@ -89,6 +89,20 @@ TEST(ClusterSpec, RoutingFollowsTheTransportUnlessGiven) {
   EXPECT_EQ(shipped_cluster("dgx-h100", {"routing=static"}).routing_policy(), RoutingPolicy::kStatic);
 }
 
+// Key by key: the cluster's where it is given, else the network's; 12.5 % is 13 in whole per cent.
+TEST(ClusterSpec, RoutingKeysOfTheClusterReplaceThoseOfTheNetworkOneByOne) {
+  using Sets = std::vector<std::string>;
+  const auto choice = [](const Sets& sets) { return shipped_cluster("dgx-h100", sets).routing_choice(); };
+  EXPECT_EQ(choice({}), Routing{.policy = RoutingPolicy::kSpray});
+  EXPECT_EQ(choice({"network.routing=flowlet", "network.queue_pairs=4", "network.flowlet_share=12.5%"}),
+            (Routing{.policy = RoutingPolicy::kFlowlet, .queue_pairs = 4, .flowlet_percent = 13}));
+  EXPECT_EQ(choice({"network.queue_pairs=4", "queue_pairs=2", "routing=ecmp", "flowlet_share=1"}),
+            (Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 2, .flowlet_percent = 100}));
+  EXPECT_EQ(shipped_cluster("bench-leaf-spine", {"queue_pairs=8"}).routing_choice(),
+            (Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 8}));
+  EXPECT_EQ(to_text(choice({"queue_pairs=2", "routing=ecmp"})), "ecmp:2");
+}
+
 TEST(ClusterSpec, NicsPerNodeReplacesThoseOfTheNetwork) {
   EXPECT_EQ(build_network(shipped_cluster("dgx-h100", {"nics_per_node=2"})).nics_per_node(), 2);
 }
@@ -203,6 +217,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "or cables)"},
         BadCluster{"UnknownKey", kDgx + "nodes: 8\nfabric: {nodes_per_leav: 2}\n",
                    "c.yaml:5:10: error: fabric.nodes_per_leav: unknown key 'nodes_per_leav' (did you mean 'nodes_per_leaf'?)"},
+        BadCluster{"NoQueuePairs", kDgx + "nodes: 8\nqueue_pairs: 0\n",
+                   "c.yaml:5:14: error: queue_pairs: '0' is out of range (1 to 128)"},
+        BadCluster{"NoSuchRouting", kDgx + "nodes: 8\nrouting: flowlets\n",
+                   "c.yaml:5:10: error: routing: 'flowlets' is not one of the choices (did you mean 'flowlet'? one of ecmp, "
+                   "spray, static, flowlet, adaptive)"},
         BadCluster{"NicsOfBareHosts",
                    "kind: cluster\nendpoints: 4\nnics_per_node: 2\nhost_link: {speed: 1 Gbps, latency: 1 us}\n",
                    "c.yaml:3:16: error: nics_per_node: does not go with endpoints, which have one port each (remove it)"}),

@@ -93,7 +93,7 @@ TEST(Collective, OneLinkStandsForItsEquals) {
 // Nor do all flows of all_to_all and send_recv run: one for each class of equals, to the picosecond. 36 GPUs in a row leave a
 // node half used; with a stride of 3 nodes differ in how many take part; with 8 there is one GPU to a node.
 TEST(Collective, OneFlowStandsForItsEquals) {
-  for (const char* routing : {"routing=ecmp", "routing=spray", "routing=static"}) {
+  for (const char* routing : {"routing=ecmp", "routing=spray", "routing=static", "routing=flowlet", "routing=adaptive"}) {
     const PreparedCluster c(test::cluster("h100-roce-oversubscribed", {routing}), 3);
     for (const CollectiveKind kind : {CollectiveKind::kAllToAll, CollectiveKind::kSendRecv}) {
       for (const NetworkKind model : {NetworkKind::kFlow, NetworkKind::kAnalytic}) {

@@ -151,6 +151,87 @@ TEST(Router, EcmpChoicesArePinned) {
   EXPECT_EQ(spines, (std::vector<std::uint32_t>{0, 15, 0, 9, 15, 4}));
 }
 
+// Each of N queue pairs carries 1 of W = N, the first over the path that the connection would take alone. What meets on a link adds up, and
+// host links carry all of it: 3 + 3, and 3 up and 3 down over spines.
+TEST(Router, QueuePairsSplitAConnectionEvenly) {
+  const Network net = leaf_spine(16);
+  const Router one(net, RoutingPolicy::kEcmp, 1);
+  const Router three(net, Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 3}, 1);
+  EXPECT_EQ(three.weight(), 3);
+  std::map<std::size_t, int> by_paths;
+  for (std::uint64_t key = 0; key < 200; ++key) {
+    const Route r = route_of(three, hop(0, 4), key);
+    EXPECT_EQ(share_by_tier(net, r), (std::map<LinkTier, std::int64_t>{{LinkTier::kHost, 6}, {LinkTier::kLeafSpine, 6}}));
+    for (const LinkShare& s : route_of(one, hop(0, 4), key).shares) {
+      EXPECT_TRUE(std::any_of(r.shares.begin(), r.shares.end(), [&](const LinkShare& t) { return t.link == s.link; }));
+    }
+    ++by_paths[(r.shares.size() - 2) / 2];
+  }
+  // All three differ with probability 15/16 x 14/16 = 0.820: 164 of 200, sigma = sqrt(200 x 0.820 x 0.180) = 5.4.
+  EXPECT_NEAR(by_paths[3], 164, 5 * 5.4);
+  EXPECT_GT(by_paths[2], 0);
+}
+
+// Static paths do not depend on the queue pair, nor is there anything to choose under one leaf.
+TEST(Router, QueuePairsWithoutAChoiceStayTogether) {
+  const Network net = leaf_spine(4);
+  EXPECT_EQ(Router(net, Routing{.policy = RoutingPolicy::kStatic, .queue_pairs = 3}, 0).weight(), 1);
+  const Router three(net, Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 3}, 0);
+  for (const LinkShare& s : route_of(three, hop(0, 1)).shares) EXPECT_EQ(s.coefficient, 3);
+}
+
+// P = 4 spines, share 3/4, 2 queue pairs: W = 4 lcm(4, 2) = 16, of which 12 are spread, 3 on each of 8 trunks, and 2 go with each queue pair.
+TEST(Router, FlowletsAreSpreadAndTheRestIsHashed) {
+  const Network net = leaf_spine(4);
+  const Routing routing{.policy = RoutingPolicy::kFlowlet, .queue_pairs = 2, .flowlet_percent = 75};
+  const Router router(net, routing, 5, Bundling::kOn);
+  const Router ecmp(net, Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 2}, 5);
+  EXPECT_EQ(router.weight(), 16);
+  for (std::uint64_t key = 0; key < 20; ++key) {
+    std::map<LinkId, std::int64_t> expected;
+    for (const LinkShare& s : route_of(ecmp, hop(0, 4), key).shares) expected[s.link] = 2 * s.coefficient;
+    for (const LinkShare& s : route_of(Router(net, RoutingPolicy::kSpray, 0), hop(0, 4)).shares) {
+      expected[s.link] += 3 * s.coefficient;
+    }
+    std::map<LinkId, std::int64_t> shares;
+    for (const LinkShare& s : route_of(router, hop(0, 4), key).shares)
+      EXPECT_TRUE(shares.emplace(s.link, s.coefficient).second);
+    EXPECT_EQ(shares, expected);
+  }
+}
+
+// Nothing in flowlets is ECMP, everything is spray, up to the scale: every coefficient over the weight is the same.
+TEST(Router, FlowletsReachFromEcmpToSpray) {
+  const Network net = three_tiers(2, 3);
+  const auto expect_same = [&](int percent, RoutingPolicy policy) {
+    const Router router(net, Routing{.policy = RoutingPolicy::kFlowlet, .flowlet_percent = percent}, 3);
+    const Router other(net, policy, 3);
+    const std::vector<LinkShare> a = route_of(router, hop(0, 11), 8).shares;
+    const std::vector<LinkShare> b = route_of(other, hop(0, 11), 8).shares;
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].link, b[i].link);
+      EXPECT_EQ(a[i].coefficient * other.weight(), b[i].coefficient * router.weight());
+    }
+  };
+  expect_same(0, RoutingPolicy::kEcmp);
+  expect_same(100, RoutingPolicy::kSpray);
+}
+
+// P = 4: W = 19 x 4 = 76, all of it on host links and 76/4 x 20/19 = 20 on each trunk. One spine has no alternative: 19 on all links.
+TEST(Router, AdaptiveIsSprayWithIdlePorts) {
+  const Network net = leaf_spine(4);
+  for (const Bundling bundling : {Bundling::kOff, Bundling::kOn}) {
+    const Router router(net, RoutingPolicy::kAdaptive, 0, bundling);
+    EXPECT_EQ(router.weight(), 76);
+    for (const LinkShare& s : route_of(router, hop(0, 4)).shares) {
+      EXPECT_EQ(s.coefficient, net.link(s.link).tier == LinkTier::kHost ? 76 : 20);
+    }
+  }
+  const Network one = leaf_spine(1);
+  for (const LinkShare& s : route_of(Router(one, RoutingPolicy::kAdaptive, 0), hop(0, 4)).shares) EXPECT_EQ(s.coefficient, 19);
+}
+
 // source + destination = 1 + 6 = 7, modulo 4 spines: spine 3.
 TEST(Router, StaticTakesTheSumOfTheEnds) {
   const Network net = leaf_spine(4);

@@ -8,27 +8,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "topology/link_shares.h"
 
 namespace lockstep {
-namespace {
-
-// Adds up what is on one link, from `first` on.
-void merge_from(std::vector<LinkShare>& shares, std::size_t first) {
-  const auto begin = shares.begin() + static_cast<std::ptrdiff_t>(first);
-  std::sort(begin, shares.end());
-  std::size_t kept = first;
-  for (std::size_t i = first; i < shares.size(); ++i) {
-    if (kept > first && shares[kept - 1].link == shares[i].link) {
-      shares[kept - 1].coefficient += shares[i].coefficient;
-    } else {
-      shares[kept++] = shares[i];
-    }
-  }
-  shares.resize(kept);
-}
-
-}  // namespace
-
 std::int64_t most_ports_used(const GraphShape& shape) {
   std::vector<std::int64_t> used(std::visit([](const auto& layout) { return layout.switches(); }, shape.layout), 0);
   for (const std::uint32_t s : shape.switch_of_port) ++used[s];
@@ -169,7 +151,7 @@ Duration GraphFabric::append_spray(const PortPair& ends, std::int64_t weight, st
   for (std::int64_t i = 0; i < paths; ++i) {
     longest = std::max(longest, append_trunks(switch_of(ends.from), switch_of(ends.to), i, weight / paths, out));
   }
-  if (paths > 1) merge_from(out, first_trunk);
+  if (paths > 1) merge_shares(out, first_trunk);
   return shape_.host.latency * 2 + longest;
 }
 

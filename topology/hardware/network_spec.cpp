@@ -129,6 +129,10 @@ const FieldTable<NetworkSpec>& network_fields() {
         .range(Duration(), kLongestLatency)
         .doc("one cable and the switch behind it");
     routing_field(t, &NetworkSpec::routing).required().doc("how flows choose among equal-cost paths");
+    queue_pairs_field(t, &NetworkSpec::queue_pairs)
+        .doc("over which each connection is split evenly; matters where paths are hashed");
+    flowlet_share_field(t, &NetworkSpec::flowlet_share)
+        .doc("of the bytes of a flow, what follows a gap; with routing: flowlet");
     return t;
   }();
   return table;

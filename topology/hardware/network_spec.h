@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/quantity.h"
-#include "topology/routing/router.h"
+#include "topology/routing/routing.h"
 
 namespace lockstep {
 
@@ -43,6 +43,8 @@ struct NetworkSpec {
   Duration pipeline_fill;    // how long a pipeline of chunks between nodes takes to fill (workloads/collectives/tuning.h)
   Duration link_latency;     // one cable with the switch behind it
   RoutingPolicy routing = RoutingPolicy::kSpray;
+  int queue_pairs = 1;
+  Fraction flowlet_share{kDefaultFlowletPercent / 100.0};
 
   // Most that one channel of a collective, or a message, moves between two nodes; 0: no limit.
   [[nodiscard]] Rate channel_rate() const {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/routing/router.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "topology/link_shares.h"
 
 namespace lockstep {
 namespace {
@@ -38,35 +42,89 @@ std::string_view to_text(RoutingPolicy policy) {
       return "spray";
     case RoutingPolicy::kStatic:
       return "static";
+    case RoutingPolicy::kFlowlet:
+      return "flowlet";
+    case RoutingPolicy::kAdaptive:
+      return "adaptive";
   }
   LOCKSTEP_CHECK(false, "unknown routing policy {}", static_cast<int>(policy));
 }
 
-Router::Router(const Network& network, RoutingPolicy policy, std::uint64_t seed, Bundling bundling)
-    : network_(&network),
-      policy_(policy),
-      seed_(seed),
-      weight_(policy == RoutingPolicy::kSpray ? network.spray_weight() : 1),
-      is_bundling_(bundling == Bundling::kOn && policy == RoutingPolicy::kSpray) {}
+std::string to_text(const Routing& routing) {
+  const std::string_view policy = to_text(routing.policy);
+  return routing.queue_pairs == 1 ? std::string(policy) : fmt::format("{}:{}", policy, routing.queue_pairs);
+}
 
-std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key) const {
+Router::Router(const Network& network, const Routing& routing, std::uint64_t seed, Bundling bundling)
+    : network_(&network), routing_(routing), seed_(seed) {
+  const std::int64_t pairs = routing.queue_pairs;
+  LOCKSTEP_CHECK(pairs >= 1 && pairs <= kMostQueuePairs, "{} queue pairs", pairs);
+  switch (routing.policy) {
+    case RoutingPolicy::kStatic:
+      routing_.queue_pairs = 1;
+      break;
+    case RoutingPolicy::kEcmp:
+      weight_ = pairs;
+      break;
+    case RoutingPolicy::kSpray:
+      weight_ = spread_ = network.spray_weight();
+      break;
+    case RoutingPolicy::kAdaptive:
+      weight_ = spread_ = checked_mul(network.spray_weight(), kAdaptiveUseful);
+      break;
+    case RoutingPolicy::kFlowlet: {
+      const std::int64_t percent = routing.flowlet_percent;
+      LOCKSTEP_CHECK(percent >= 0 && percent <= 100, "{} % of flowlets", percent);
+      const std::int64_t whole = 100 / std::gcd(percent, std::int64_t{100});
+      const std::int64_t step = std::lcm(network.spray_weight(), pairs);
+      weight_ = checked_mul(step, whole);
+      spread_ = weight_ * percent / 100;
+      pinned_ = (weight_ - spread_) / pairs;
+      break;
+    }
+  }
+  is_bundling_ = bundling == Bundling::kOn && spread_ == weight_ && !routing.is_hashed();
+}
+
+std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key, int queue_pair) const {
   const std::int64_t count = network_->path_count(hop);
   if (count <= 1) return 0;
-  if (policy_ == RoutingPolicy::kStatic) return (std::int64_t{hop.from.value()} + hop.to.value()) % count;
+  if (routing_.policy == RoutingPolicy::kStatic) return (std::int64_t{hop.from.value()} + hop.to.value()) % count;
   // The ports are part of what a switch hashes: each NIC has its own address.
   const auto nic = [this](EndpointId e, int chosen) {
     return static_cast<std::uint64_t>(chosen == Hop::kNearestNic ? network_->nearest_nic(e) : chosen);
   };
-  const std::uint64_t h =
+  std::uint64_t h =
       hash_words({seed_, flow_key, hop.from.value(), hop.to.value(), nic(hop.from, hop.from_nic), nic(hop.to, hop.to_nic)});
+  if (queue_pair > 0) h = hash_words({h, static_cast<std::uint64_t>(queue_pair)});
   return static_cast<std::int64_t>((static_cast<UInt128>(h) * static_cast<std::uint64_t>(count)) >> 64);
 }
 
-void Router::add(const Hop& hop, std::uint64_t flow_key, Route& route) const {
-  if (policy_ != RoutingPolicy::kSpray) return add_on_path(hop, choose(hop, flow_key), route);
+Duration Router::append_spread(const Hop& hop, std::vector<LinkShare>& out) const {
+  const std::size_t first = out.size();
   const Duration latency =
-      is_bundling_ ? network_->append_bundles(hop, weight_, route.shares) : network_->append_spray(hop, weight_, route.shares);
-  route.latency = std::max(route.latency, latency);
+      is_bundling_ ? network_->append_bundles(hop, spread_, out) : network_->append_spray(hop, spread_, out);
+  if (routing_.policy != RoutingPolicy::kAdaptive) return latency;
+  for (std::size_t i = first; i < out.size(); ++i) {
+    std::int64_t& share = out[i].coefficient;  // a multiple of kAdaptiveUseful
+    if (share < spread_) share = std::min(share / kAdaptiveUseful * kAdaptiveWhole, spread_);
+  }
+  return latency;
+}
+
+void Router::add(const Hop& hop, std::uint64_t flow_key, Route& route) const {
+  const bool is_split = routing_.queue_pairs > 1 || spread_ > 0;
+  if (!is_split || (routing_.is_hashed() && network_->path_count(hop) <= 1)) {
+    return add_on_path(hop, choose(hop, flow_key, 0), route);
+  }
+  const std::size_t first = route.shares.size();
+  if (spread_ > 0) route.latency = std::max(route.latency, append_spread(hop, route.shares));
+  if (!routing_.is_hashed() || pinned_ == 0) return;
+  for (int q = 0; q < routing_.queue_pairs; ++q) {
+    const Duration latency = network_->append_path(hop, choose(hop, flow_key, q), pinned_, route.shares);
+    route.latency = std::max(route.latency, latency);
+  }
+  merge_shares(route.shares, first);
 }
 
 void Router::add_on_path(const Hop& hop, std::int64_t path, Route& route) const {
@@ -81,16 +139,7 @@ void Router::finish(Route& route) {
     const std::size_t range = last->link.index() - first->link.index();
     if (range < kMostLinksPerShare * s.size()) return finish_dense(s, first->link.index(), last->link.index());
   }
-  std::sort(s.begin(), s.end(), kByLink);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    if (kept > 0 && s[kept - 1].link == s[i].link) {
-      s[kept - 1].coefficient = checked_add(s[kept - 1].coefficient, s[i].coefficient);
-    } else {
-      s[kept++] = s[i];
-    }
-  }
-  s.resize(kept);
+  merge_shares(s);
 }
 
 Route Router::sum(const Route& a, const Route& b) {
