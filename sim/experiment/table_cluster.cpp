@@ -73,7 +73,7 @@ struct CloudMachine {
   int nic_gbps;
 };
 constexpr CloudMachine kCloud[] = {
-    {"p3dn", "tcp", 1, 100},      {"p4de", "efa", 4, 100},       {"p4d", "efa", 4, 100},
+    {"p3dn", "tcp", 1, 100},      {"p4de", "efa1", 4, 100},      {"p4d", "efa1", 4, 100},
     {"p5en", "efa", 16, 200},     {"p5", "efa", 32, 100},        {"p6 b200", "efa", 8, 400},
     {"a3 high", "tcpx", 4, 200},  {"a3 mega", "tcpxo", 8, 200},  {"a3 ultra", "roce", 8, 400},
     {"gcp a4", "roce", 8, 400},   {"nd h100 v5", "ib", 8, 400},  {"nd h200 v5", "ib", 8, 400},
@@ -88,11 +88,11 @@ struct TransportWord {
   int nic_gbps = 0;  // of this generation; 0: any
 };
 constexpr TransportWord kTransports[] = {
-    {"tcpxo", "tcpxo"},   {"fastrak", "tcpxo"},   {"tcpx", "tcpx"},      {"efa", "efa"},        {"roce", "roce"},
-    {"rocev2", "roce"},   {"spectrum x", "roce"}, {"hdr100", "ib", 100}, {"ndr200", "ib", 200}, {"xdr", "ib", 800},
-    {"ndr", "ib", 400},   {"hdr", "ib", 200},     {"edr", "ib", 100},    {"fdr", "ib", 56},     {"ib", "ib"},
-    {"infiniband", "ib"}, {"tcp", "tcp"},         {"socket", "tcp"},     {"ethernet", "tcp"},   {"gbe", "tcp"},
-    {"connectx", "roce"}, {"cx", "roce"},
+    {"tcpxo", "tcpxo"}, {"fastrak", "tcpxo"}, {"tcpx", "tcpx"},       {"efa v1", "efa1"},    {"efa", "efa"},
+    {"roce", "roce"},   {"rocev2", "roce"},   {"spectrum x", "roce"}, {"hdr100", "ib", 100}, {"ndr200", "ib", 200},
+    {"xdr", "ib", 800}, {"ndr", "ib", 400},   {"hdr", "ib", 200},     {"edr", "ib", 100},    {"fdr", "ib", 56},
+    {"ib", "ib"},       {"infiniband", "ib"}, {"tcp", "tcp"},         {"socket", "tcp"},     {"ethernet", "tcp"},
+    {"gbe", "tcp"},     {"connectx", "roce"}, {"cx", "roce"},
 };
 
 struct Words {
@@ -160,6 +160,9 @@ void name_network(const TableColumns& c, TableCluster& out) {
     if (generation_gbps == 0) generation_gbps = t.nic_gbps;
   }
   if (transport.empty() && cloud != nullptr) transport = cloud->transport;
+  // The first generation of EFA is what machines with A100 have.
+  if (transport == "efa" && (cloud != nullptr ? cloud->transport == "efa1" : out.server.substr(0, 8) == "dgx-a100"))
+    transport = "efa1";
   if (transport.empty()) return refuse(fmt::format("no transport between its nodes is named in '{}'", c.inter_fabric));
   // NICs that are not counted: those of the machine; plain Ethernet is the one port of a host.
   const bool is_sold_so = cloud != nullptr && transport == cloud->transport;
