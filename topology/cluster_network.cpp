@@ -125,6 +125,8 @@ std::optional<GraphShape> cluster_graph(const ClusterSpec& c) {
 Network build_network(const ClusterSpec& c) {
   LOCKSTEP_CHECK(c.node_count() > 0 && (c.endpoints || c.server), "the cluster '{}' was not checked", c.name);
   NetworkPlan plan{.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c)};
+  plan.has_nvls = c.server && c.server->nvls;
+  plan.has_in_network_reduction = c.fabric.in_network_reduction && c.ports_per_node() > 0;
   plan.graph = cluster_graph(c);
   if (!plan.graph) plan.fabric = cluster_fabric(c).shape;
   plan.uses_pxn = c.uses_pxn();

@@ -19,7 +19,12 @@ Fabric fabric_of(const NetworkPlan& plan) {
 
 }  // namespace
 
-Network::Network(const NetworkPlan& plan) : server_(plan.server), fabric_(fabric_of(plan)), nodes_(plan.nodes) {
+Network::Network(const NetworkPlan& plan)
+    : server_(plan.server),
+      fabric_(fabric_of(plan)),
+      nodes_(plan.nodes),
+      has_nvls_(plan.has_nvls),
+      has_in_network_reduction_(plan.has_in_network_reduction) {
   std::visit(
       [this](const auto& s) {
         endpoints_per_node_ = s.endpoints();

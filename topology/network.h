@@ -49,6 +49,8 @@ struct NetworkPlan {
   FabricShape fabric = {};
   std::optional<GraphShape> graph = {};  // instead of a folded Clos
   bool uses_pxn = false;                 // on a folded Clos wired by rail
+  bool has_nvls = false;                  // the NVSwitch adds up and multicasts what its GPUs send
+  bool has_in_network_reduction = false;  // and so do the switches of the fabric
 };
 
 class Network {
@@ -102,6 +104,10 @@ class Network {
   // at most.
   Duration append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const;
 
+  // What switches can do besides forwarding; collective algorithms ask.
+  [[nodiscard]] bool has_nvls() const { return has_nvls_; }
+  [[nodiscard]] bool has_in_network_reduction() const { return has_in_network_reduction_; }
+
   [[nodiscard]] const Server& server() const { return server_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] LinkId first_of_bundle(LinkId link) const;
@@ -134,6 +140,8 @@ class Network {
   bool has_ports_ = false;
   bool keeps_rails_ = false;
   bool uses_pxn_ = false;
+  bool has_nvls_ = false;
+  bool has_in_network_reduction_ = false;
   std::size_t link_count_ = 0;
   std::vector<Link> links_of_node_;  // with local devices at their ends
 };

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <ostream>
+#include <set>
 
 #include "sim/cli/common_options.h"
 #include "sim/cli/routing_options.h"
@@ -87,6 +88,10 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   }
   if (const auto channels = arguments.integer("channels", 1, 64)) request.channels = static_cast<int>(*channels);
   request.uses_symmetry = !arguments.has("no-symmetry");
+  request.explains = arguments.has("explain");
+  if (request.explains && arguments.text("format") == "csv") {
+    throw UserError("--explain: csv has no place for it", "--format nccl or json");
+  }
   return request;
 }
 
@@ -114,6 +119,25 @@ void compare(const VerbContext& context, const ClusterSpec& cluster, const Colle
                              .peak_rss_bytes = peak_resident_bytes()});
 }
 
+// Options that some of what ran had no use for.
+void warn_of_idle_options(const CollectiveRequest& request, const std::vector<CollectiveRow>& rows, std::ostream& err) {
+  std::set<Algorithm> ran;
+  for (const CollectiveRow& row : rows) {
+    for (const Algorithm a : kAlgorithms) {
+      if (row.algorithm == to_text(a)) ran.insert(a);
+    }
+  }
+  const auto warn = [&](const char* option, Algorithm a, std::string_view why) {
+    err << fmt::format("warning: --{} has no effect on {}, {}\n", option, to_text(a), why);
+  };
+  for (const Algorithm a : ran) {
+    if (request.channels && !takes_channels(a)) warn("channels", a, "only on ring and tree");
+    if (request.protocol && *request.protocol != Protocol::kSimple && !takes_protocol(a)) {
+      warn("protocol", a, "which runs in Simple");
+    }
+  }
+}
+
 int run(const VerbContext& context) {
   const double begin = monotonic_seconds();
   const Arguments& arguments = context.arguments;
@@ -126,6 +150,7 @@ int run(const VerbContext& context) {
   const PreparedCluster prepared(cluster, seed_of(arguments));
   const std::vector<CollectiveRow> rows =
       run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
+  warn_of_idle_options(request, rows, context.err);
   const CollectiveReport report{.kind = request.kind,
                                 .cluster = cluster.name,
                                 .network = arguments.text("network"),
@@ -163,7 +188,8 @@ Verb collective_verb() {
                        .short_name = 'f'},
                       {.name = "algorithm",
                        .value_name = "A",
-                       .doc = "auto takes the one with the least undisturbed time; direct is for all_to_all and send_recv",
+                       .doc = "auto takes the one of NCCL's with the least undisturbed time; direct is for all_to_all and send_recv; "
+                              "hierarchical and halving_doubling are not NCCL's",
                        .default_text = "auto",
                        .choices = algorithm_names()},
                       {.name = "protocol",
@@ -172,6 +198,7 @@ Verb collective_verb() {
                        .default_text = "auto",
                        .choices = {"auto", "LL", "LL128", "Simple"}},
                       {.name = "channels", .value_name = "N", .doc = "rings, or pairs of trees; one per NIC by default"},
+                      {.name = "explain", .doc = "for every size what was chosen among, with times, and why others were not"},
                       network_model_option(),
                       format_option({"nccl", "csv", "json"}),
                       seed_option(),

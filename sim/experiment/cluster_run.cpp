@@ -28,6 +28,7 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
       t = tuning_for(cluster.tuning, GpuGeneration::kHopper, Rate::units(0), 0, nodes);
     }
     t.pairs = nccl_pair_tuning();
+    if (cluster.server) t.switches.nvls.limit = cluster.server->nvls_limit.value_or(Rate());
     if (!cluster.network) continue;
     t.network_peer_rate = t.pairs.peer_rate(cluster.network->nic_rate);
     t.network_channel_rate = cluster.network->channel_rate();
@@ -36,6 +37,7 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
     t.network_fill = cluster.network->pipeline_fill + transport.fill;
     for (ProtocolCost& cost : t.ring) cost.network_hop += message;
     for (ProtocolCost& cost : t.tree) cost.network_hop += message;
+    t.switches.add_network_latency(message);
   }
   return tunings;
 }

@@ -11,7 +11,6 @@
 #include "base/diagnostics.h"
 #include "sim/experiment/hottest_link.h"
 #include "sim/experiment/pair_flows.h"
-#include "workloads/collectives/communicator.h"
 
 namespace lockstep {
 namespace {
@@ -73,14 +72,14 @@ ShapeRequest shape_request(const CollectiveRequest& request, Algorithm algorithm
 void check_algorithm(const CollectiveRequest& request, const Router& router, const AlgorithmShapes& shapes) {
   const Algorithm wish = request.algorithm;
   if (wish == Algorithm::kAuto || is_usable(shapes, wish, request.kind)) return;
-  std::vector<FormRoute> routes;
-  const AlgorithmShapes all = shape_communicator(router, shape_request(request, Algorithm::kAuto), routes).others;
+  const MemberFacts facts = member_facts(router.network(), request.members);
   std::string can;
   for (const Algorithm a : kAlgorithms) {
-    if (is_usable(all, a, request.kind)) can += fmt::format("{}{}", can.empty() ? "" : ", ", to_text(a));
+    if (refusal(a, request.kind, facts).empty()) can += fmt::format("{}{}", can.empty() ? "" : ", ", to_text(a));
   }
-  throw UserError(fmt::format("the algorithm '{}' cannot do {} on these {} GPUs", to_text(wish), to_text(request.kind),
-                              request.members.size()),
+  std::string why = refusal(wish, request.kind, facts);
+  throw UserError(fmt::format("the algorithm '{}' cannot do {} on these {} GPUs{}", to_text(wish), to_text(request.kind),
+                              request.members.size(), applies(wish, request.kind) ? ": " + why : ""),
                   fmt::format("{}; here {} can run by {}", terms_of(wish), to_text(request.kind), can));
 }
 
@@ -97,19 +96,11 @@ class StagedRun {
       if (form >= links_.size()) links_.resize(form + 1);
       links_[form] = links_in_use(network_, r.route, request.uses_symmetry);
     }
+    if (request.explains) shape_alternatives(router);
   }
 
   CollectiveRow run(std::int64_t size) {
-    lower_collective({.ring = shape_.ring,
-                      .closed_rate = shape_.closed_rate,
-                      .open_rate = shape_.open_rate,
-                      .others = shape_.others,
-                      .tunings = tunings_,
-                      .kind = request_.kind,
-                      .bytes = size,
-                      .algorithm = request_.algorithm,
-                      .protocol = request_.protocol ? &*request_.protocol : nullptr},
-                     lowered_);
+    lower_collective(lowering(shape_, size), lowered_);
     Instant end;
     double hottest = 0;
     for (const Stage& stage : lowered_.stages) end = end + (run(stage, hottest) - Instant());
@@ -118,10 +109,38 @@ class StagedRun {
     row.algorithm = to_text(lowered_.algorithm);
     row.protocol = to_text(lowered_.protocol);
     row.channels = lowered_.channels;
+    if (!request_.explains) return row;
+    for (Candidate& c : candidates_of(lowering(alternatives_, size), facts_)) {
+      const bool is_chosen = c.is_possible && c.algorithm == lowered_.algorithm && c.protocol == lowered_.protocol;
+      row.candidates.push_back({std::move(c), is_chosen});
+    }
     return row;
   }
 
  private:
+  [[nodiscard]] LoweringRequest lowering(const CommunicatorShape& shape, std::int64_t size) const {
+    return {.ring = shape.ring,
+            .closed_rate = shape.closed_rate,
+            .open_rate = shape.open_rate,
+            .others = shape.others,
+            .tunings = tunings_,
+            .kind = request_.kind,
+            .bytes = size,
+            .algorithm = request_.algorithm,
+            .protocol = request_.protocol ? &*request_.protocol : nullptr};
+  }
+
+  // All that could be chosen, and what was asked for.
+  void shape_alternatives(const Router& router) {
+    std::vector<FormRoute> routes;
+    alternatives_ = shape_communicator(router, shape_request(request_, Algorithm::kAuto), routes);
+    AlgorithmShapes& others = alternatives_.others;
+    if (!others.hierarchical) others.hierarchical = shape_.others.hierarchical;
+    if (!others.halving_doubling) others.halving_doubling = shape_.others.halving_doubling;
+    if (!others.pat) others.pat = shape_.others.pat;
+    facts_ = member_facts(network_, request_.members);
+  }
+
   Instant run(const Stage& stage, double& hottest) const {
     const LinksInUse& used = links_[static_cast<std::size_t>(stage.form)];
     const std::unique_ptr<NetworkModel> network = make_network_model(kind_, used.capacities);
@@ -141,6 +160,8 @@ class StagedRun {
   const std::array<CollectiveTuning, 3>& tunings_;
   NetworkKind kind_;
   CommunicatorShape shape_;
+  CommunicatorShape alternatives_;  // where explanations are asked for
+  MemberFacts facts_;
   std::vector<LinksInUse> links_;  // by form
   LoweredCollective lowered_;
 };

@@ -15,7 +15,7 @@
 
 #include "sim/experiment/cluster_run.h"
 #include "topology/routing/router.h"
-#include "workloads/collectives/algorithm.h"
+#include "workloads/collectives/communicator.h"
 #include "workloads/collectives/tuning.h"
 #include "workloads/program.h"
 
@@ -29,6 +29,13 @@ struct CollectiveRequest {
   std::optional<Protocol> protocol;        // none: the same
   std::optional<int> channels;             // of rings and trees; none: one per NIC of the members
   bool uses_symmetry = true;               // one link, one flow stands for its equals
+  bool explains = false;                   // rows tell what they were chosen among
+};
+
+// What a row was chosen among, with the times that decided.
+struct RowCandidate {
+  Candidate candidate;
+  bool is_chosen = false;
 };
 
 struct CollectiveRow {
@@ -40,6 +47,7 @@ struct CollectiveRow {
   std::string protocol;   // "LL", "LL128", "Simple"
   int channels = 0;
   double hottest_link_s = 0;  // full use of the busiest link between switches (hottest_link.h), summed over the stages
+  std::vector<RowCandidate> candidates;  // where asked for; none for flows between pairs
 };
 
 // Every size runs on a fresh network, so that rows do not depend on each other. Throws SimulationError when a transfer never ends, UserError when

@@ -43,6 +43,47 @@ std::string micros(double us) {
   return fmt::format("{:.2f}", us);
 }
 
+// For a row what could have run, with the times that decided; comments, like what ran.
+std::string explanation(const CollectiveRow& row) {
+  if (row.candidates.empty()) return "";
+  std::string out = fmt::format("#\n# {} B: undisturbed times in us\n", row.size_bytes);
+  out += fmt::format("#   {:<16}  {:<8}  {:>8}  {:>9}  {:>9}  {:>9}\n", "algorithm", "protocol", "channels", "latency",
+                     "transfer", "time");
+  for (const RowCandidate& r : row.candidates) {
+    const Candidate& c = r.candidate;
+    const std::string_view note = r.is_chosen ? "chosen" : std::string_view(c.exclusion);
+    if (!c.is_possible) {
+      out += fmt::format("#   {:<16}  {:<8}  {:>8}  {:>9}  {:>9}  {:>9}  {}\n", to_text(c.algorithm), "-", "-", "-", "-", "-",
+                         note);
+      continue;
+    }
+    const std::string line =
+        fmt::format("#   {:<16}  {:<8}  {:>8}  {:>9}  {:>9}  {:>9}", to_text(c.algorithm), to_text(c.protocol), c.channels,
+                    micros(c.latency_s * 1e6), micros(c.transfer_s * 1e6), micros((c.latency_s + c.transfer_s) * 1e6));
+    out += note.empty() ? line + "\n" : fmt::format("{}  {}\n", line, note);
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const std::vector<RowCandidate>& candidates) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const RowCandidate& r : candidates) {
+    const Candidate& c = r.candidate;
+    nlohmann::ordered_json j = {{"algorithm", to_text(c.algorithm)}};
+    if (c.is_possible) {
+      j["protocol"] = to_text(c.protocol);
+      j["channels"] = c.channels;
+      j["latency_s"] = c.latency_s;
+      j["transfer_s"] = c.transfer_s;
+      j["time_s"] = c.latency_s + c.transfer_s;
+    }
+    j["chosen"] = r.is_chosen;
+    if (!r.is_chosen && !c.exclusion.empty()) j["excluded"] = c.exclusion;
+    out.push_back(std::move(j));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_nccl_table(const CollectiveReport& r) {
@@ -64,6 +105,7 @@ std::string to_nccl_table(const CollectiveReport& r) {
     sum += row.busbw_gb_per_s;
   }
   out += algorithms_by_size(r);
+  for (const CollectiveRow& row : r.rows) out += explanation(row);
   out += "# Out of bounds values : 0 OK\n";
   out += fmt::format("# Avg bus bandwidth    : {:.6g} \n#\n", r.rows.empty() ? 0.0 : sum / static_cast<double>(r.rows.size()));
   return out;
@@ -97,6 +139,7 @@ std::string to_json(const CollectiveReport& r) {
                          {"algorithm", row.algorithm},
                          {"protocol", row.protocol},
                          {"channels", row.channels}});
+    if (!row.candidates.empty()) j["rows"].back()["candidates"] = json_of(row.candidates);
   }
   j["measured"] = {{"wall_s", r.wall_s}, {"peak_rss_bytes", r.peak_rss_bytes}};
   return j.dump(2) + "\n";

@@ -234,10 +234,12 @@ inline ClusterSpec draw_cluster(std::int64_t ranks, std::int64_t idle_nodes = 0,
                         RoutingPolicy::kFlowlet, RoutingPolicy::kAdaptive});
   if (draw_chance(2)) c.queue_pairs = static_cast<int>(draw(1, 6));
   if (draw_chance(2)) c.flowlet_share = Fraction{static_cast<double>(draw(0, 20)) / 20};
+  c.server->nvls = c.server->joined_by() == Interconnect::kNvSwitch && !draw_chance(4);
   const bool is_graph = draw_chance(3);
   c.fabric = is_graph ? draw_graph_fabric(*c.nodes, *c.nics_per_node) : draw_fabric(*c.nodes, *c.nics_per_node);
   c.fabric_link.cables = is_graph ? 1 : static_cast<int>(draw(1, 3));
   c.core_link.cables = is_graph ? 1 : static_cast<int>(draw(1, 2));
+  c.fabric.in_network_reduction = !is_graph && draw_chance(2);
   if (draw_chance(3)) c.fabric_link.speed = Rate::gbps(draw_one({50, 200, 800}));
   if (draw_chance(4)) c.stragglers = StragglerSpec{.share = {0.1}, .gpus = {draw(0, ranks - 1)}, .slowdown = {0.2}};
   return c;
@@ -265,8 +267,9 @@ inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
   job.gpus = ranks;
   out.network = draw_chance(5) ? NetworkKind::kAnalytic : NetworkKind::kFlow;
   out.seed = static_cast<std::uint64_t>(draw(0, 1'000));
-  job.algorithm = draw_one({Algorithm::kRing, Algorithm::kRing, Algorithm::kTree, Algorithm::kHierarchical,
-                            Algorithm::kHalvingDoubling, Algorithm::kAuto});
+  job.algorithm = draw_one({Algorithm::kRing, Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls, Algorithm::kNvls,
+                            Algorithm::kNvlsTree, Algorithm::kCollnetDirect, Algorithm::kCollnetChain, Algorithm::kPat,
+                            Algorithm::kHierarchical, Algorithm::kHalvingDoubling, Algorithm::kAuto, Algorithm::kAuto});
   out.plan = plan_of(job, ranks);
   if (!can_run(out)) {
     job.algorithm = Algorithm::kRing;

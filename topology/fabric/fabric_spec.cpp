@@ -55,6 +55,7 @@ bool check_one_shape(const FabricSpec& f, Section& at) {
   refuse("oversubscription", f.oversubscription.has_value());
   refuse("cores_per_spine", f.cores_per_spine.has_value());
   refuse("core_oversubscription", f.core_oversubscription.has_value());
+  if (!sections.empty()) refuse("in_network_reduction", f.in_network_reduction);
   return is_good;
 }
 
@@ -147,6 +148,10 @@ const FieldTable<FabricSpec>& fabric_fields() {
     t.field("switch_ports", &FabricSpec::switch_ports)
         .range(1, kMostSwitches)
         .doc("ports of the largest switch; not checked when absent");
+    t.field("in_network_reduction", &FabricSpec::in_network_reduction)
+        .doc(
+            "switches add up what arrives and multicast the sum (SHARP): collnet_direct, collnet_chain and nvls over several "
+            "nodes; leaves and spines only");
     t.section("dragonfly", &FabricSpec::dragonfly, dragonfly_fields())
         .doc("groups of routers, instead of leaves and spines; fabric_link inside groups, core_link between them");
     t.section("torus", &FabricSpec::torus, torus_fields())

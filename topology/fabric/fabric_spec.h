@@ -28,6 +28,7 @@ struct FabricSpec {
   std::optional<int> cores_per_spine;
   std::optional<double> core_oversubscription;  // spine tier
   std::optional<int> switch_ports;              // most ports a switch has; absent: not checked
+  bool in_network_reduction = false;            // switches add up what arrives and multicast the sum (SHARP)
   // One of these instead of a folded Clos.
   std::optional<DragonflySpec> dragonfly;
   std::optional<TorusSpec> torus;

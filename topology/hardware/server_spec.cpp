@@ -191,6 +191,21 @@ void check_mesh(const ServerSpec& s, Section& at) {
   }
 }
 
+// Multicast and reduction in the NVSwitch came with its third generation, beside Hopper.
+void check_nvls(const ServerSpec& s, Section& at) {
+  if (!s.nvls) {
+    if (s.nvls_limit) at.error("nvls_limit", "needs nvls: true", "give nvls: true, or remove it");
+    return;
+  }
+  if (s.joined_by() != Interconnect::kNvSwitch) {
+    return at.error("nvls", "needs GPUs on an NVSwitch", "give interconnect: nvswitch, or nvls: false");
+  }
+  if (s.gpu.generation != GpuGeneration::kHopper && s.gpu.generation != GpuGeneration::kBlackwell) {
+    at.error("nvls", fmt::format("needs a Hopper or Blackwell GPU, and this one is {}", to_text(s.gpu.generation)),
+             "use such a GPU, or nvls: false");
+  }
+}
+
 void check_server(const ServerSpec& s, Section& at) {
   const Interconnect joined_by = s.joined_by();
   if (joined_by != Interconnect::kPcie && s.gpu_ports() == nullptr) {
@@ -207,6 +222,7 @@ void check_server(const ServerSpec& s, Section& at) {
                                         WiredServer::kMostWiredGpus));
   }
   check_mesh(s, at);
+  check_nvls(s, at);
 }
 
 }  // namespace
@@ -232,6 +248,12 @@ const FieldTable<ServerSpec>& server_fields() {
     t.field("nvlink_latency", &ServerSpec::nvlink_latency)
         .range(Duration(), kLongestLatency)
         .doc("one link between a GPU and the NVSwitch, or between two GPUs; needed unless PCIe alone joins the GPUs");
+    t.field("nvls", &ServerSpec::nvls)
+        .doc("the NVSwitch adds up what GPUs send and multicasts the sum: the algorithms nvls and nvls_tree");
+    t.field("nvls_limit", &ServerSpec::nvls_limit)
+        .range(kLowestRate, kHighestRate)
+        .in_bytes()
+        .doc("most of a collective's buffer that goes through NVLS in a second; as the links allow when absent");
     t.field("pcie_latency", &ServerSpec::pcie_latency)
         .required()
         .range(Duration(), kLongestLatency)

@@ -62,6 +62,8 @@ struct ServerSpec {
   std::optional<Interconnect> interconnect;
   std::optional<MeshSpec> mesh;
   std::optional<Duration> nvlink_latency;  // of one link: GPU to NVSwitch, or GPU to GPU; absent with PCIe alone
+  bool nvls = false;                       // the NVSwitch reduces and multicasts
+  std::optional<Rate> nvls_limit;          // most bytes of the buffer a second by NVLS, whatever the links
   Duration pcie_latency;  // of one link: GPU or NIC to the PCIe hub, switch or root complex, or switch to root complex
   std::optional<PcieSpec> nic_pcie;  // the slots of the NICs; those of the GPUs when absent
   std::optional<PcieTreeSpec> pcie;  // absent: one non-blocking hub

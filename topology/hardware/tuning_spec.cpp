@@ -49,6 +49,9 @@ const FieldTable<GenerationTuning>& generation_fields() {
     t.field("fill", &GenerationTuning::fill)
         .range(Duration(), kLongestLatency)
         .doc("how long a pipeline of chunks over NVLink or xGMI takes to fill; makes bandwidth ramp up with size");
+    t.field("nvls_share", &GenerationTuning::nvls_share)
+        .range(0.01, 1)
+        .doc("of NVLink that NVLS fills, where the generation has it");
     t.field("ll_limit", &GenerationTuning::ll_limit)
         .required()
         .range(kLowestRate, kHighestRate)

@@ -38,6 +38,7 @@ struct GenerationTuning {
   Duration launch;
   double hop_scale = 1;
   Duration fill;               // of a pipeline of chunks over NVLink or xGMI (workloads/collectives/tuning.h)
+  double nvls_share = 1;       // of NVLink that NVLS fills, where the generation has it
   std::vector<Rate> ll_limit;  // of groups on one node, two nodes, more
 };
 

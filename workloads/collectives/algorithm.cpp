@@ -12,6 +12,16 @@ std::string_view to_text(Algorithm a) {
       return "ring";
     case Algorithm::kTree:
       return "tree";
+    case Algorithm::kNvls:
+      return "nvls";
+    case Algorithm::kNvlsTree:
+      return "nvls_tree";
+    case Algorithm::kCollnetDirect:
+      return "collnet_direct";
+    case Algorithm::kCollnetChain:
+      return "collnet_chain";
+    case Algorithm::kPat:
+      return "pat";
     case Algorithm::kHierarchical:
       return "hierarchical";
     case Algorithm::kHalvingDoubling:
@@ -32,9 +42,16 @@ bool applies(Algorithm a, CollectiveKind kind) {
       return !is_pairwise;
     case Algorithm::kTree:
       return is_rooted || kind == CollectiveKind::kAllReduce;
+    case Algorithm::kNvls:
     case Algorithm::kHierarchical:
     case Algorithm::kHalvingDoubling:
       return !is_rooted && !is_pairwise;
+    case Algorithm::kNvlsTree:
+    case Algorithm::kCollnetDirect:
+    case Algorithm::kCollnetChain:
+      return kind == CollectiveKind::kAllReduce;
+    case Algorithm::kPat:
+      return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
     case Algorithm::kDirect:
       return is_pairwise;
     case Algorithm::kAuto:
@@ -49,6 +66,17 @@ std::string_view terms_of(Algorithm a) {
       return "ring does all but all_to_all and send_recv";
     case Algorithm::kTree:
       return "tree does all_reduce, broadcast and reduce";
+    case Algorithm::kNvls:
+      return "nvls does all_reduce, all_gather and reduce_scatter on one node, and all_reduce on several with in-network "
+             "reduction";
+    case Algorithm::kNvlsTree:
+      return "nvls_tree does all_reduce on several nodes with NVLS";
+    case Algorithm::kCollnetDirect:
+      return "collnet_direct does all_reduce on several nodes of at most 8 members with in-network reduction";
+    case Algorithm::kCollnetChain:
+      return "collnet_chain does all_reduce on several nodes with in-network reduction";
+    case Algorithm::kPat:
+      return "pat does all_gather and reduce_scatter";
     case Algorithm::kHierarchical:
       return "hierarchical does all_reduce, all_gather and reduce_scatter on several nodes with equally many members, two or "
              "more";
@@ -57,7 +85,7 @@ std::string_view terms_of(Algorithm a) {
     case Algorithm::kDirect:
       return "direct does all_to_all and send_recv";
     case Algorithm::kAuto:
-      return "auto takes the one with the least undisturbed time";
+      return "auto takes the one of NCCL's with the least undisturbed time";
   }
   LOCKSTEP_CHECK(false, "unknown algorithm {}", static_cast<int>(a));
 }

@@ -22,14 +22,26 @@ enum Need : std::uint32_t {
   kNeedLevels = 32,
   kNeedExchanges = 64,
   kNeedFold = 128,
+  kNeedPat = 256,
+  kNeedInSwitch = 512,  // and on, a bit for each of kInSwitch
 };
+
+// What is added up in switches.
+struct InSwitch {
+  Algorithm algorithm;
+  CollectiveKind kind;
+};
+constexpr InSwitch kInSwitch[] = {
+    {Algorithm::kNvls, CollectiveKind::kAllReduce},          {Algorithm::kNvls, CollectiveKind::kAllGather},
+    {Algorithm::kNvls, CollectiveKind::kReduceScatter},      {Algorithm::kNvlsTree, CollectiveKind::kAllReduce},
+    {Algorithm::kCollnetDirect, CollectiveKind::kAllReduce}, {Algorithm::kCollnetChain, CollectiveKind::kAllReduce}};
 
 std::uint32_t ring_need(CollectiveKind kind) { return is_chain(kind) ? kNeedOpen : kNeedClosed; }
 std::uint32_t tree_need(CollectiveKind kind) {
   return kind == CollectiveKind::kBroadcast ? kNeedTreeDown : kind == CollectiveKind::kReduce ? kNeedTreeUp : kNeedTree;
 }
 
-bool is_asked(Algorithm wish, Algorithm a) { return wish == a || wish == Algorithm::kAuto; }
+bool is_asked(Algorithm wish, Algorithm a) { return wish == a || (wish == Algorithm::kAuto && is_of_nccl(a)); }
 
 // Whether the ring runs collectives of `kind`.
 bool uses_ring(const AlgorithmShapes& others, Algorithm wish, CollectiveKind kind) {
@@ -44,6 +56,23 @@ void add_tree(const Router& router, const std::vector<NodeGroup>& groups, const 
     tree.add(kind, routes.emplace_back(FormRoute{tree_form(kind), {}}).route);
   }
   shapes.tree = tree.shape();
+}
+
+void add_of_switches(const Router& router, const std::vector<NodeGroup>& groups, const ShapeRequest& request,
+                     std::uint32_t needs, AlgorithmShapes& shapes, std::vector<FormRoute>& routes) {
+  const MemberFacts facts = member_facts(router.network(), request.members);
+  const auto is_wanted = [&](Algorithm a, CollectiveKind kind) {
+    return request.algorithm == a ? refusal(a, kind, facts).empty() : is_candidate(a, kind, facts);
+  };
+  for (std::size_t i = 0; i < std::size(kInSwitch); ++i) {
+    const auto [algorithm, kind] = kInSwitch[i];
+    if ((needs & (kNeedInSwitch << i)) == 0 || !is_wanted(algorithm, kind)) continue;
+    Route& route = routes.emplace_back(FormRoute{in_switch_form(algorithm, kind), {}}).route;
+    shapes.in_switch.push_back(shape_in_switch(router, groups, request.channel_key, algorithm, kind, route));
+  }
+  if ((needs & kNeedPat) != 0 && is_wanted(Algorithm::kPat, CollectiveKind::kAllGather)) {
+    shapes.pat = shape_pat(router, groups, request.channel_key, routes);
+  }
 }
 
 void add_others(const Router& router, const ShapeRequest& request, std::uint32_t needs, AlgorithmShapes& shapes,
@@ -63,6 +92,7 @@ void add_others(const Router& router, const ShapeRequest& request, std::uint32_t
   if ((needs & kNeedExchanges) != 0 && (folds || std::has_single_bit(request.members.size()))) {
     shapes.halving_doubling = shape_halving_doubling(router, groups, request.channel_key, folds, routes);
   }
+  if ((needs & (kNeedPat | ~(kNeedInSwitch - 1u))) != 0) add_of_switches(router, groups, request, needs, shapes, routes);
 }
 
 class Choice {
@@ -84,7 +114,10 @@ class Choice {
   bool has_any_ = false;
 };
 
+constexpr Protocol kProtocols[] = {Protocol::kLl, Protocol::kLl128, Protocol::kSimple};
+
 bool uses_pcie(const LoweringRequest& r, Algorithm a) {
+  if (a == Algorithm::kRing) return r.ring.uses_pcie;
   if (a == Algorithm::kTree) return r.others.tree->flow(r.kind).has_pcie_hop;
   if (a == Algorithm::kHierarchical) return r.others.hierarchical->inside.has_pcie_hop;
   const HalvingDoublingShape& shape = *r.others.halving_doubling;
@@ -110,8 +143,12 @@ void lower_on_ring(const LoweringRequest& r, LoweredCollective& out) {
                         .rate = line});
 }
 
+const CollectiveTuning& tuning_of(const LoweringRequest& r) {
+  return r.tunings[static_cast<std::size_t>(std::clamp(r.ring.nodes, 1, 3) - 1)];
+}
+
 void lower_by(const LoweringRequest& r, Algorithm a, Protocol protocol, LoweredCollective& out) {
-  const CollectiveTuning& tuning = r.tunings[static_cast<std::size_t>(std::clamp(r.ring.nodes, 1, 3) - 1)];
+  const CollectiveTuning& tuning = tuning_of(r);
   out.algorithm = a;
   out.protocol = protocol;
   out.stages.clear();
@@ -122,13 +159,42 @@ void lower_by(const LoweringRequest& r, Algorithm a, Protocol protocol, LoweredC
     const HierarchicalShape& shape = *r.others.hierarchical;
     out.channels = shape.per_node * shape.across_channels;
     lower_hierarchical(shape, r.tunings, r.kind, r.bytes, protocol, out.stages);
+  } else if (is_in_switch(a)) {
+    const InSwitchShape& shape = *r.others.find(a, r.kind);
+    out.channels = shape.channels;
+    out.stages.push_back(lower_in_switch(shape, tuning, r.bytes));
+  } else if (a == Algorithm::kPat) {
+    out.channels = r.others.pat->channels;
+    lower_pat(*r.others.pat, tuning, r.kind, r.bytes, out.stages);
   } else {
     out.channels = r.others.halving_doubling->channels;
     lower_halving_doubling(*r.others.halving_doubling, tuning, r.kind, r.bytes, protocol, out.stages);
   }
 }
 
+// Why the choice leaves an algorithm that can run out; null: it does not.
+const char* exclusion(const LoweringRequest& r, Algorithm a, Protocol p) {
+  if (r.algorithm != Algorithm::kAuto && r.algorithm != a) return "another algorithm is asked for";
+  if (!takes_protocol(a) && p != Protocol::kSimple) return "runs in Simple only";
+  if (r.protocol != nullptr && *r.protocol != p && (takes_protocol(a) || r.algorithm == Algorithm::kAuto)) {
+    return "another protocol is asked for";
+  }
+  // As in lower_ring(): not over PCIe.
+  if (r.protocol == nullptr && p == Protocol::kLl128 && uses_pcie(r, a)) return "LL128 is not for PCIe";
+  if (r.algorithm != Algorithm::kAuto || a != Algorithm::kNvls || r.ring.nodes > 1) return nullptr;
+  const CollectiveTuning& tuning = tuning_of(r);
+  if (nvls_beats_ring(tuning.switches.nvls, r.ring.ranks, tuning.nvlink)) return nullptr;
+  return "NCCL expects more of a ring on so few GPUs";
+}
+
 }  // namespace
+
+const InSwitchShape* AlgorithmShapes::find(Algorithm a, CollectiveKind kind) const {
+  for (const InSwitchShape& s : in_switch) {
+    if (s.algorithm == a && s.kind == kind) return &s;
+  }
+  return nullptr;
+}
 
 std::uint64_t AlgorithmShapes::hash() const {
   std::uint64_t h = 0;
@@ -147,6 +213,11 @@ std::uint64_t AlgorithmShapes::hash() const {
     add_word(halving_doubling->ranks);
     for (const FlowShape& f : halving_doubling->exchange) add(f);
   }
+  if (pat) {
+    add_word(pat->ranks);
+    for (const FlowShape& f : pat->shifts) add(f);
+  }
+  for (const InSwitchShape& s : in_switch) add_word(s.hash());
   return h;
 }
 
@@ -160,6 +231,10 @@ std::uint32_t needs_of(std::uint32_t kinds, Algorithm wish) {
     if (is_asked(wish, Algorithm::kHierarchical) && applies(Algorithm::kHierarchical, kind)) needs |= kNeedLevels;
     if (is_asked(wish, Algorithm::kHalvingDoubling) && applies(Algorithm::kHalvingDoubling, kind)) {
       needs |= kNeedExchanges | (kind == CollectiveKind::kAllReduce ? kNeedFold : 0u);
+    }
+    if (is_asked(wish, Algorithm::kPat) && applies(Algorithm::kPat, kind)) needs |= kNeedPat;
+    for (std::size_t i = 0; i < std::size(kInSwitch); ++i) {
+      if (kInSwitch[i].kind == kind && is_asked(wish, kInSwitch[i].algorithm)) needs |= kNeedInSwitch << i;
     }
   }
   return needs;
@@ -178,6 +253,13 @@ bool is_usable(const AlgorithmShapes& others, Algorithm a, CollectiveKind kind) 
     case Algorithm::kHalvingDoubling:
       return others.halving_doubling && (kind == CollectiveKind::kAllReduce ||
                                          std::has_single_bit(static_cast<std::uint32_t>(others.halving_doubling->ranks)));
+    case Algorithm::kPat:
+      return others.pat.has_value();
+    case Algorithm::kNvls:
+    case Algorithm::kNvlsTree:
+    case Algorithm::kCollnetDirect:
+    case Algorithm::kCollnetChain:
+      return others.find(a, kind) != nullptr;
     case Algorithm::kAuto:
       break;
   }
@@ -213,17 +295,49 @@ void lower_collective(const LoweringRequest& r, LoweredCollective& out) {
     lower_on_ring(r, candidate);
     choice.offer(candidate);
   }
-  for (const Algorithm a : {Algorithm::kTree, Algorithm::kHierarchical, Algorithm::kHalvingDoubling}) {
-    if (!is_asked(r.algorithm, a) || !is_usable(r.others, a, r.kind)) continue;
-    for (const Protocol p : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
-      if (r.protocol != nullptr && *r.protocol != p) continue;
-      // As in lower_ring(): not over PCIe.
-      if (r.protocol == nullptr && p == Protocol::kLl128 && uses_pcie(r, a)) continue;
+  for (const Algorithm a : kAlgorithms) {
+    if (a == Algorithm::kRing || !is_asked(r.algorithm, a) || !is_usable(r.others, a, r.kind)) continue;
+    for (const Protocol p : kProtocols) {
+      if (exclusion(r, a, p) != nullptr) continue;
       lower_by(r, a, p, candidate);
       choice.offer(candidate);
     }
   }
   LOCKSTEP_CHECK(choice.has_any(), "nothing does {} by {}", to_text(r.kind), to_text(r.algorithm));
+}
+
+std::vector<Candidate> candidates_of(const LoweringRequest& r, const MemberFacts& facts) {
+  std::vector<Candidate> out;
+  LoweredCollective lowered;
+  for (const Algorithm a : kAlgorithms) {
+    if (!applies(a, r.kind)) continue;
+    if (!is_usable(r.others, a, r.kind)) {
+      std::string why = refusal(a, r.kind, facts);
+      if (why.empty()) why = omission(a, facts);
+      out.push_back({.algorithm = a, .exclusion = std::move(why), .is_possible = false});
+      continue;
+    }
+    for (const Protocol p : kProtocols) {
+      if (!takes_protocol(a) && p != Protocol::kSimple) continue;
+      const char* why = exclusion(r, a, p);
+      if (a == Algorithm::kRing) {
+        LoweringRequest forced = r;
+        forced.protocol = &p;
+        lower_on_ring(forced, lowered);
+      } else {
+        lower_by(r, a, p, lowered);
+      }
+      double latency = 0;
+      for (const Stage& s : lowered.stages) latency += s.latency.seconds();
+      out.push_back({.algorithm = a,
+                     .protocol = p,
+                     .channels = lowered.channels,
+                     .latency_s = latency,
+                     .transfer_s = undisturbed_seconds(lowered) - latency,
+                     .exclusion = why != nullptr ? why : ""});
+    }
+  }
+  return out;
 }
 
 }  // namespace lockstep

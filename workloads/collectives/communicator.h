@@ -2,16 +2,20 @@
 // What the algorithms of one communicator need to know of it, and the choice among them.
 //
 // The least undisturbed time decides what is left open (algorithm, protocol): the sum over stages of latency + bytes / undisturbed rate, as
-// NCCL's tuner decides. Of equally fast ones the first in the order of `Algorithm`, then of `Protocol`. Contention plays no part in the choice.
+// NCCL's tuner decides, among the algorithms that NCCL would consider (eligibility.h; on one node NVLS by nvls_beats_ring()). Of equally fast ones the first in the order of `Algorithm`, then of `Protocol`. Contention plays no part in the choice.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "workloads/collectives/eligibility.h"
 #include "workloads/collectives/halving_doubling.h"
 #include "workloads/collectives/hierarchical.h"
+#include "workloads/collectives/in_switch.h"
+#include "workloads/collectives/pat.h"
 #include "workloads/collectives/ring.h"
 #include "workloads/collectives/tree.h"
 
@@ -27,6 +31,9 @@ struct AlgorithmShapes {
   std::optional<TreeShape> tree;
   std::optional<HierarchicalShape> hierarchical;
   std::optional<HalvingDoublingShape> halving_doubling;
+  std::optional<PatShape> pat;
+  std::vector<InSwitchShape> in_switch;  // one for an algorithm and a kind
+  [[nodiscard]] const InSwitchShape* find(Algorithm a, CollectiveKind kind) const;
   bool operator==(const AlgorithmShapes&) const = default;
   [[nodiscard]] std::uint64_t hash() const;  // of equal shapes equal
 };
@@ -46,7 +53,8 @@ struct ShapeRequest {
   int channels = 0;               // of rings and trees; 0: as shape_ring() and channel_count() say
   MeshRings* rings = nullptr;     // remembers the rings of meshes between calls for one network
 };
-// Shapes what `algorithm` may use for `kinds`, and only that: itself where it applies, a ring where it does not, all that apply for kAuto.
+// Shapes what `algorithm` may use for `kinds`, and only that: itself where it applies, a ring where it does not, all of NCCL's that
+// apply for kAuto.
 // Appends the routes of all its forms.
 [[nodiscard]] CommunicatorShape shape_communicator(const Router& router, const ShapeRequest& request,
                                                    std::vector<FormRoute>& routes);
@@ -69,5 +77,19 @@ struct LoweringRequest {
 };
 // PRE: shaped for this kind and algorithm. `out` is overwritten; its memory is used again.
 void lower_collective(const LoweringRequest& request, LoweredCollective& out);
+
+// What the choice was among, for explanations.
+struct Candidate {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  int channels = 0;
+  double latency_s = 0;     // sum over stages
+  double transfer_s = 0;    // bytes / undisturbed rate
+  std::string exclusion;    // why the choice leaves it out; empty: it may be chosen
+  bool is_possible = true;  // else the figures mean nothing
+};
+// One for every protocol of an algorithm that can do the kind, one for an algorithm that cannot, in the order of kAlgorithms. PRE: as for
+// lower_collective().
+[[nodiscard]] std::vector<Candidate> candidates_of(const LoweringRequest& request, const MemberFacts& facts);
 
 }  // namespace lockstep

@@ -32,6 +32,26 @@ void FlowBuilder::add(const Hop& hop, int channel) {
   ++members_;
 }
 
+void FlowBuilder::add_nvlink(LinkId link, std::int64_t members) {
+  if (members == 0) return;
+  has_nvlink_hop_ = true;
+  inside_.shares.push_back({link, checked_mul(router_.weight(), members)});
+  members_ += members;
+}
+
+void FlowBuilder::add_between(const Route& route, std::int64_t members) {
+  between_.shares.insert(between_.shares.end(), route.shares.begin(), route.shares.end());
+  between_.latency = std::max(between_.latency, route.latency);
+  members_ += members;
+}
+
+Rate FlowBuilder::between_rate() const {
+  if (between_.shares.empty()) return {};
+  Route route = between_;
+  Router::finish(route);
+  return undisturbed_rate(router_.network(), route, router_.weight());
+}
+
 FlowShape FlowBuilder::finish(std::int64_t crossings, Route& out) {
   FlowShape shape{.members = members_,
                   .network_latency = between_.latency,

@@ -13,18 +13,24 @@
 
 namespace lockstep {
 
-// Which route of a communicator a stage runs on. Open-ended: exchanges at distance 2^k are kExchange + k.
+// Which route of a communicator a stage runs on. Exchanges at distance 2^k are kExchange + k, up to k = 30.
 enum class RouteForm : std::uint32_t {
-  kClosed,    // ring; also the only form of a message
-  kOpen,      // ring without the edge back: broadcast, reduce
-  kTree,      // double tree, both directions: all_reduce
-  kTreeDown,  // from the root: broadcast
-  kTreeUp,    // to the root: reduce
-  kInside,    // hierarchical: a ring in every node
-  kAcross,    // hierarchical: a ring across the nodes for every member of a node
-  kFold,      // halving/doubling: excess ranks to their partners
-  kUnfold,    // and back
-  kExchange,  // halving/doubling: between ranks 1, 2, 4, ... apart
+  kClosed,     // ring; also the only form of a message
+  kOpen,       // ring without the edge back: broadcast, reduce
+  kTree,       // double tree, both directions: all_reduce
+  kTreeDown,   // from the root: broadcast
+  kTreeUp,     // to the root: reduce
+  kInside,     // hierarchical: a ring in every node
+  kAcross,     // hierarchical: a ring across the nodes for every member of a node
+  kFold,       // halving/doubling: excess ranks to their partners
+  kUnfold,     // and back
+  kExchange,   // halving/doubling and PAT: between ranks 1, 2, 4, ... apart
+  kNvls = 40,  // all_reduce through the NVSwitch
+  kNvlsGather,
+  kNvlsScatter,
+  kNvlsTree,
+  kCollnetDirect,
+  kCollnetChain,
 };
 inline constexpr std::uint32_t kMostRouteForms = 64;
 [[nodiscard]] constexpr RouteForm exchange_form(int log2_distance) {
@@ -86,6 +92,12 @@ class FlowBuilder {
   FlowBuilder(const Router& router, std::uint64_t key) : router_(router), key_(key) {}
 
   void add(const Hop& hop, int channel = 0);
+  // A link between a GPU and its NVSwitch that `members` cross.
+  void add_nvlink(LinkId link, std::int64_t members);
+  // Members between nodes, as the router gave them.
+  void add_between(const Route& route, std::int64_t members);
+  // Of a member, as far as what was added between nodes bounds it; 0: nothing was.
+  [[nodiscard]] Rate between_rate() const;
   // Where members that one GPU (one node, if hops leave it) sends at a time number `crossings`, each has the crossings-th part of a whole
   // sharer's weight: together they count as one on a link, as the channels of a ring do (ring.h).
   FlowShape finish(std::int64_t crossings, Route& out);

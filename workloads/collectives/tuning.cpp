@@ -50,7 +50,8 @@ CollectiveTuning tuning_for(const TuningSpec& spec, GpuGeneration generation, Ra
           .nvlink = nvlink,
           .ring_drain = ring_drain,
           .tree_inside_share = spec.tree_inside_share,
-          .nvlink_fill = own.fill};
+          .nvlink_fill = own.fill,
+          .switches = switch_tuning_for(spec, generation, nodes)};
 }
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "workloads/collectives/pair_tuning.h"
+#include "workloads/collectives/switch_tuning.h"
 
 namespace lockstep {
 
@@ -21,7 +22,6 @@ enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr int kProtocolCount = 3;
 [[nodiscard]] std::string_view to_text(Protocol p);  // "LL", "LL128", "Simple"
 
-enum class GpuGeneration : std::uint8_t;  // topology/hardware/gpu_spec.h
 struct TuningSpec;
 
 struct ProtocolCost {
@@ -50,6 +50,7 @@ struct CollectiveTuning {
   [[nodiscard]] Duration fill(bool has_nvlink_hop, bool has_network_hop) const {
     return (has_nvlink_hop ? nvlink_fill : Duration{}) + (has_network_hop ? network_fill : Duration{});
   }
+  SwitchTuning switches;  // and of PAT
 };
 
 // What a pipeline takes beyond latency and bytes / rate, because it has to fill and drain: sqrt(fill x bytes / rate). With the best chunk

@@ -125,13 +125,21 @@ void add_data_parallelism(FieldTable<JobSpec>& t) {
 }
 
 void add_collectives(FieldTable<JobSpec>& t) {
-  t.choice("algorithm", &JobSpec::algorithm,
-           {{"ring", Algorithm::kRing, "along all ranks, node by node"},
-            {"tree", Algorithm::kTree, "all_reduce: two binary trees between nodes, chains inside"},
-            {"hierarchical", Algorithm::kHierarchical,
-             "inside the nodes, then across them, where all nodes have equally many members"},
-            {"halving_doubling", Algorithm::kHalvingDoubling, "exchanges with ranks 1, 2, 4, ... away"},
-            {"auto", Algorithm::kAuto, "of each collective the one that would be fastest alone"}})
+  t.choice(
+       "algorithm", &JobSpec::algorithm,
+       {{"ring", Algorithm::kRing, "along all ranks, node by node"},
+        {"tree", Algorithm::kTree, "all_reduce: two binary trees between nodes, chains inside"},
+        {"nvls", Algorithm::kNvls,
+         "sums and multicast in the NVSwitch; all_reduce over several nodes with in-network reduction"},
+        {"nvls_tree", Algorithm::kNvlsTree, "all_reduce: nvls inside the nodes, two binary trees between them"},
+        {"collnet_direct", Algorithm::kCollnetDirect,
+         "all_reduce: sums in the switches of the fabric, exchanges inside the nodes"},
+        {"collnet_chain", Algorithm::kCollnetChain, "all_reduce: sums in the switches of the fabric, chains inside the nodes"},
+        {"pat", Algorithm::kPat, "all_gather and reduce_scatter with ranks 1, 2, 4, ... ahead"},
+        {"hierarchical", Algorithm::kHierarchical,
+         "inside the nodes, then across them, where all nodes have equally many members"},
+        {"halving_doubling", Algorithm::kHalvingDoubling, "exchanges with ranks 1, 2, 4, ... away"},
+        {"auto", Algorithm::kAuto, "of each collective the one of NCCL's that would be fastest alone"}})
       .doc("of its collectives; what it cannot do runs as a ring");
 }
 
