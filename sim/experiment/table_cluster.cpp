@@ -160,9 +160,12 @@ void name_network(const TableColumns& c, TableCluster& out) {
     if (generation_gbps == 0) generation_gbps = t.nic_gbps;
   }
   if (transport.empty() && cloud != nullptr) transport = cloud->transport;
+  // The first generation of EFA is what machines with A100 have.
+  if (transport == "efa" && (cloud != nullptr ? cloud->transport == "efa1" : out.server.starts_with("dgx-a100"))) {
+    transport = "efa1";
+  }
   if (transport.empty()) return refuse(fmt::format("no transport between its nodes is named in '{}'", c.inter_fabric));
   // NICs that are not counted: those of the machine; plain Ethernet is the one port of a host.
-  if (transport == "efa" && cloud != nullptr) transport = cloud->transport;  // its generation
   const bool is_sold_so = cloud != nullptr && transport == cloud->transport;
   const ServerForm& box = form(out.server);
   std::int64_t count = is_sold_so ? cloud->nics : transport == "tcp" ? 1 : box.nics;
