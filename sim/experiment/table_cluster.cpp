@@ -88,11 +88,11 @@ struct TransportWord {
   int nic_gbps = 0;  // of this generation; 0: any
 };
 constexpr TransportWord kTransports[] = {
-    {"tcpxo", "tcpxo"}, {"fastrak", "tcpxo"}, {"tcpx", "tcpx"},       {"efa v1", "efa1"},    {"efa", "efa"},
-    {"roce", "roce"},   {"rocev2", "roce"},   {"spectrum x", "roce"}, {"hdr100", "ib", 100}, {"ndr200", "ib", 200},
-    {"xdr", "ib", 800}, {"ndr", "ib", 400},   {"hdr", "ib", 200},     {"edr", "ib", 100},    {"fdr", "ib", 56},
-    {"ib", "ib"},       {"infiniband", "ib"}, {"tcp", "tcp"},         {"socket", "tcp"},     {"ethernet", "tcp"},
-    {"gbe", "tcp"},     {"connectx", "roce"}, {"cx", "roce"},
+    {"tcpxo", "tcpxo"},    {"fastrak", "tcpxo"}, {"tcpx", "tcpx"},     {"efa v1", "efa1"},     {"efa1", "efa1"},
+    {"efa", "efa"},        {"roce", "roce"},     {"rocev2", "roce"},   {"spectrum x", "roce"}, {"hdr100", "ib", 100},
+    {"ndr200", "ib", 200}, {"xdr", "ib", 800},   {"ndr", "ib", 400},   {"hdr", "ib", 200},     {"edr", "ib", 100},
+    {"fdr", "ib", 56},     {"ib", "ib"},         {"infiniband", "ib"}, {"tcp", "tcp"},         {"socket", "tcp"},
+    {"ethernet", "tcp"},   {"gbe", "tcp"},       {"connectx", "roce"}, {"cx", "roce"},
 };
 
 struct Words {
@@ -161,8 +161,9 @@ void name_network(const TableColumns& c, TableCluster& out) {
   }
   if (transport.empty() && cloud != nullptr) transport = cloud->transport;
   // The first generation of EFA is what machines with A100 have.
-  if (transport == "efa" && (cloud != nullptr ? cloud->transport == "efa1" : out.server.substr(0, 8) == "dgx-a100"))
+  if (transport == "efa" && (cloud != nullptr ? cloud->transport == "efa1" : out.server.starts_with("dgx-a100"))) {
     transport = "efa1";
+  }
   if (transport.empty()) return refuse(fmt::format("no transport between its nodes is named in '{}'", c.inter_fabric));
   // NICs that are not counted: those of the machine; plain Ethernet is the one port of a host.
   const bool is_sold_so = cloud != nullptr && transport == cloud->transport;
@@ -175,6 +176,9 @@ void name_network(const TableColumns& c, TableCluster& out) {
   if (count <= 0 || gbps <= 0) return refuse(fmt::format("the NICs of its nodes are described nowhere: '{}'", c.inter_fabric));
   out.network = fmt::format("{}-{}x{}", transport, count, gbps);
   out.reduces_in_network = has_word(c.inter_fabric, "sharp");
+  for (const char* words : {"no gdr", "gdr off", "without gdr", "no gpudirect", "gpudirect off", "without gpudirect"}) {
+    out.without_gpudirect = out.without_gpudirect || has_word(c.inter_fabric, words);
+  }
 }
 
 Algorithm named_algorithm(const TableColumns& c) {
@@ -190,6 +194,7 @@ std::string TableCluster::name() const {
   std::string text = fmt::format("{} x {}", servers, server);
   if (without_bridge) text += " without bridge";
   if (!network.empty()) text += ", " + network;
+  if (without_gpudirect) text += " without GPUDirect";
   if (reduces_in_network) text += " with SHARP";
   return text;
 }
@@ -230,6 +235,7 @@ std::optional<ClusterSpec> cluster_of(const TableCluster& table, const ConfigLib
   set(fmt::format("server={}", table.server));
   if (table.without_bridge) set("server.interconnect=pcie");
   if (!table.network.empty()) set(fmt::format("network={}", table.network));
+  if (table.without_gpudirect) set("gpudirect=false");
   ReadContext context(d, &library);
   ClusterSpec spec;
   if (d.has_errors() || !cluster_fields().read_document(document, spec, context)) return {};

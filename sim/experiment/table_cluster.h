@@ -5,7 +5,7 @@
 //   nodes    n_nodes; GPUs of an NVL72 fill racks, which are the servers; the first n_gpus / n_nodes GPUs of each server take part
 //   network  transport word (TCPXO, TCPX, EFA, RoCE, InfiniBand, TCP), then NICsxGBPS; a NIC count or rate that is not written comes from
 //            the cloud machine that is named, else from the server that is sold with so many NICs, else there is no cluster. An adapter
-//            that speaks both (ConnectX) without a transport is RoCE. One server needs none.
+//            that speaks both (ConnectX) without a transport is RoCE. GPUDirect unless it is denied. One server needs none.
 //   fabric   non-blocking; SHARP in the words: switches that reduce
 //   algorithm  the one that is named (ring, tree; NVLS off means ring), else what the library would choose
 //
@@ -41,6 +41,7 @@ struct TableCluster {
   int servers = 1;
   int gpus_per_server = 0;  // that take part
   std::string network;      // "ib-8x400"; empty on one server
+  bool without_gpudirect = false;
   bool reduces_in_network = false;
   Algorithm algorithm = Algorithm::kAuto;
 

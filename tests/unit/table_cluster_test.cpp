@@ -122,6 +122,10 @@ TEST(TableCluster, TransportAndNicsComeFromWordsThenFromTheMachine) {
   EXPECT_EQ(network("H100 (p5.48xlarge)", "EFA"), "efa-32x100");
   EXPECT_EQ(network("H100 (p5.48xlarge)", "EFA 3200 Gbps"), "efa-32x100");
   EXPECT_EQ(network("H200 (p5en)", "EFA v3"), "efa-16x200");
+  EXPECT_EQ(network("A100 (p4d.24xlarge)", "EFA"), "efa1-4x100");
+  EXPECT_EQ(network("A100", "EFA v1 4x100Gb = 400Gb/s per node"), "efa1-4x100");
+  EXPECT_EQ(name(columns("H100", "NVLink", "8x400G NDR IB, no GPUDirect RDMA", 16, 2)),
+            "2 x dgx-h100, ib-8x400 without GPUDirect");
   EXPECT_EQ(network("H100", "4x200G GPUDirect-TCPX"), "tcpx-4x200");
   EXPECT_EQ(network("H100 (GCP A3 Mega)", "FasTrak"), "tcpxo-8x200");
   EXPECT_EQ(network("V100", "25GbE"), "tcp-1x25");
