@@ -129,6 +129,18 @@ void check_ratio(const TierRatio& ratio, std::string_view key, std::string_view 
              "choose counts that divide, or give the number of switches");
 }
 
+// Leaves of rails without spines have no links above them.
+void check_unused_links(const ClusterSpec& c, Section& at) {
+  if (c.fabric.wiring != Wiring::kRailOnly) return;
+  const auto check = [&](const TrunkSpec& link, std::string_view key) {
+    if (!link.speed && !link.latency && link.cables == 1) return;
+    at.warning(key, "has no effect: a rail-only fabric has no switches above its leaves",
+               "remove it, or choose another wiring");
+  };
+  check(c.fabric_link, "fabric_link");
+  check(c.core_link, "core_link");
+}
+
 }  // namespace
 
 void check_cluster(const ClusterSpec& c, Section& at) {
@@ -144,6 +156,7 @@ void check_cluster(const ClusterSpec& c, Section& at) {
   const bool has_cores = c.fabric.leaves_per_pod && leaves > *c.fabric.leaves_per_pod;
   if (!check_cables(c, at, leaves > 1 && c.fabric.wiring != Wiring::kRailOnly, has_cores)) return;
 
+  check_unused_links(c, at);
   const FabricSize size = cluster_fabric(c);
   const auto ports = static_cast<std::uint32_t>(c.ports_per_node());
   const double uplinks = double(leaves) * size.shape.spines * size.shape.leaf_spine_cables;

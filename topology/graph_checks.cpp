@@ -57,6 +57,14 @@ void check_parallel_cables(const ClusterSpec& c, Section& at) {
   }
 }
 
+void check_unused_links(const ClusterSpec& c, Section& at) {
+  if (c.fabric.dragonfly || (!c.core_link.speed && !c.core_link.latency)) return;
+  at.warning(
+      "core_link",
+      fmt::format("has no effect: a {} has one sort of links between switches", c.fabric.torus ? "torus" : "custom graph"),
+      "give fabric_link, or remove it");
+}
+
 void check_room(const ClusterSpec& c, Section& at) {
   const int nodes = c.node_count();
   if (c.fabric.dragonfly) {
@@ -152,6 +160,7 @@ void check_switch_ports(const ClusterSpec& c, Section& at) {
 void check_graph(const ClusterSpec& c, Section& at) {
   const std::size_t errors = at.error_count();
   check_parallel_cables(c, at);
+  check_unused_links(c, at);
   check_room(c, at);
   check_links(c, at);
   if (c.fabric.custom) Attachment(c, at).check();

@@ -10,6 +10,7 @@
 #include "sim/engine/process_usage.h"
 #include "sim/experiment/cluster_run.h"
 #include "sim/experiment/collective.h"
+#include "sim/experiment/local_copy.h"
 #include "sim/report/collective_report.h"
 
 namespace lockstep::cli {
@@ -72,10 +73,9 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   if (gpus > available) {
     throw UserError(fmt::format("--gpus {}: the cluster has {}", gpus, available), "add nodes: --set nodes=N");
   }
-  if (gpus < 2) {
-    throw UserError("a collective needs at least two GPUs", available < 2
-                                                                ? "add nodes (--set nodes=2) or take a server with more GPUs"
-                                                                : fmt::format("--gpus 2 to {}", available));
+  if (gpus < 2 && !cluster.server) {
+    throw UserError("a collective needs at least two hosts",
+                    available < 2 ? "add some: --set endpoints=2" : fmt::format("--gpus 2 to {}", available));
   }
   for (std::int64_t i = 0; i < gpus; ++i) request.members.push_back(EndpointId(static_cast<std::uint32_t>(i)));
   for (const Algorithm a : kAlgorithms) {
@@ -93,6 +93,12 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
     throw UserError("--explain: csv has no place for it", "--format nccl or json");
   }
   return request;
+}
+
+std::vector<CollectiveRow> run_rows(const CollectiveRequest& request, const ClusterSpec& cluster, const Arguments& arguments) {
+  if (request.members.size() == 1) return run_local_copy(request, performance_of(cluster.server->gpu));
+  const PreparedCluster prepared(cluster, seed_of(arguments));
+  return run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
 }
 
 std::vector<std::pair<std::string, std::string>> asked_of(const Arguments& arguments) {
@@ -144,12 +150,11 @@ int run(const VerbContext& context) {
   const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
   const CollectiveRequest request = request_of(arguments, cluster);
   if (const std::optional<RoutingTrial> trial = routing_trial(arguments, cluster)) {
+    if (request.members.size() == 1) throw UserError("one GPU has no routes to compare", "--gpus 2, or more");
     compare(context, cluster, request, *trial);
     return kOk;
   }
-  const PreparedCluster prepared(cluster, seed_of(arguments));
-  const std::vector<CollectiveRow> rows =
-      run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
+  const std::vector<CollectiveRow> rows = run_rows(request, cluster, arguments);
   warn_of_idle_options(request, rows, context.err);
   const CollectiveReport report{.kind = request.kind,
                                 .cluster = cluster.name,

@@ -20,7 +20,7 @@ constexpr const char* kSides[] = {"a", "b", "c", "d"};
 
 // Options that decide what is printed, not what is computed, and those that make a verb compare by itself.
 bool is_left_out(const std::string& option) {
-  constexpr std::string_view kLeftOut[] = {"format", "help", "show-config", "all", "routing", "seeds"};
+  constexpr std::string_view kLeftOut[] = {"format", "help", "show-config", "explain", "all", "routing", "seeds"};
   return std::find(std::begin(kLeftOut), std::end(kLeftOut), option) != std::end(kLeftOut);
 }
 

@@ -36,7 +36,7 @@ CollectiveRow row_of(const CollectiveRequest& request, std::int64_t size, Instan
   CollectiveRow row;
   row.size_bytes = size;
   row.time_s = end.seconds();
-  row.algbw_gb_per_s = static_cast<double>(size) / row.time_s * 1e-9;
+  if (row.time_s > 0) row.algbw_gb_per_s = static_cast<double>(size) / row.time_s * 1e-9;
   row.busbw_gb_per_s = row.algbw_gb_per_s * busbw_factor(request.kind, request.members.size());
   return row;
 }
@@ -223,10 +223,7 @@ double busbw_factor(CollectiveKind kind, std::size_t ranks) {
 std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor) {
   LOCKSTEP_CHECK(begin >= 0 && begin <= end && factor >= 2, "sizes {} to {} by {}", begin, end, factor);
   std::vector<std::int64_t> sizes;
-  for (Int128 size = begin; size <= end; size *= factor) {
-    sizes.push_back(static_cast<std::int64_t>(size));
-    if (size == 0) break;
-  }
+  for (Int128 size = begin; size <= end; size = size == 0 ? 1 : size * factor) sizes.push_back(static_cast<std::int64_t>(size));
   return sizes;
 }
 

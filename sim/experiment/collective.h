@@ -57,7 +57,7 @@ struct CollectiveRow {
 
 [[nodiscard]] double busbw_factor(CollectiveKind kind, std::size_t ranks);
 
-// begin, begin x factor, ... up to end, as nccl-tests steps. PRE: 0 <= begin <= end, factor >= 2.
+// begin, begin x factor, ... up to end, as nccl-tests steps; after 0 comes 1, for 0 x factor would stay. PRE: 0 <= begin <= end, factor >= 2.
 [[nodiscard]] std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor);
 
 }  // namespace lockstep

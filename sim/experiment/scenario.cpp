@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/scenario.h"
 
+#include <fmt/core.h>
+
 #include "base/config_library.h"
 #include "base/field_table.h"
 
@@ -21,7 +23,10 @@ bool apply_options(const ScenarioRequest& request, Document& document, Diagnosti
   bool is_good = true;
   if (request.cluster) is_good = document.assign("cluster", *request.cluster, "--cluster", d, true) && is_good;
   if (request.job) is_good = document.assign("job", *request.job, "--job", d, true) && is_good;
-  for (const std::string& assignment : request.assignments) is_good = document.set(assignment, d) && is_good;
+  for (const std::string& assignment : request.assignments) {
+    is_good = check_job_path(document, assignment.substr(0, assignment.find('=')), {"--set " + assignment, 0, 0}, d) &&
+              document.set(assignment, d) && is_good;
+  }
   return is_good;
 }
 
@@ -55,6 +60,25 @@ const FieldTable<ScenarioSpec>& scenario_fields() {
     return t;
   }();
   return table;
+}
+
+bool check_job_path(const Document& document, std::string_view path, const Position& where, Diagnostics& d) {
+  const auto is_given = [&](std::string_view key) {
+    const Node value = document.root().find(key);
+    return value && !value.is_null();
+  };
+  const bool has_one = is_given("job");
+  const bool has_several = is_given("jobs");
+  if (path.starts_with("job.") && has_several && !has_one) {
+    d.error(where, std::string(path), "the scenario has several jobs",
+            fmt::format("paths of the first begin with jobs.0.: jobs.0.{}", path));
+    return false;
+  }
+  if ((path.starts_with("jobs.") || path.starts_with("jobs[")) && has_one && !has_several) {
+    d.error(where, std::string(path), "the scenario has one job", "its paths begin with job., such as job.micro_batch");
+    return false;
+  }
+  return true;
 }
 
 std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContext& context) {

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/read_context.h"
@@ -49,5 +50,8 @@ struct Scenario {
 
 // The same from a document of kind scenario that is ready to be read.
 [[nodiscard]] std::optional<Scenario> read_scenario(const Document& document, ReadContext& context);
+
+// Whether a path that changes the scenario goes with its form: job. is of one job, jobs. of several. Reports the other.
+[[nodiscard]] bool check_job_path(const Document& document, std::string_view path, const Position& where, Diagnostics& d);
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/experiment/cluster_run.h"
+#include "sim/experiment/local_copy.h"
 #include "sim/experiment/pair_symmetry.h"
 #include "tests/support/shipped.h"
 #include "topology/network.h"
@@ -53,7 +54,26 @@ TEST(Collective, BusBandwidthDoesNotDependOnTheNumberOfRanks) {
 TEST(Collective, SizesStepAsInNcclTests) {
   EXPECT_EQ(size_steps(8, 64, 2), (std::vector<std::int64_t>{8, 16, 32, 64}));
   EXPECT_EQ(size_steps(8, 100, 4), (std::vector<std::int64_t>{8, 32}));
-  EXPECT_EQ(size_steps(0, 8, 2), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(size_steps(0, 8, 2), (std::vector<std::int64_t>{0, 1, 2, 4, 8}));
+  EXPECT_EQ(size_steps(0, 0, 2), (std::vector<std::int64_t>{0}));
+}
+
+// 2 x 3.35 TB at 3.35 TB/s x 0.8 is 2.5 s, which is 1.34 TB/s of the buffer. An all-reduce of one has nothing on any bus, a broadcast all.
+TEST(Collective, OneGpuCopiesItsBuffer) {
+  const GpuPerformance gpu{.peak_flops = 1e15, .hbm_bytes_per_s = 3.35e12, .hbm_efficiency = 0.8};
+  CollectiveRequest request{.sizes = {0, 1, 3'350'000'000'000}, .members = {EndpointId(0)}};
+  std::vector<CollectiveRow> rows = run_local_copy(request, gpu);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].time_s, 0);
+  EXPECT_EQ(rows[0].algbw_gb_per_s, 0);
+  EXPECT_EQ(rows[1].time_s, 1e-12);  // 0.75 ps
+  EXPECT_NEAR(rows[2].time_s, 2.5, 1e-9);
+  EXPECT_NEAR(rows[2].algbw_gb_per_s, 1340, 1e-6);
+  EXPECT_EQ(rows[2].busbw_gb_per_s, 0);
+  request.kind = CollectiveKind::kBroadcast;
+  EXPECT_EQ(run_local_copy(request, gpu)[2].busbw_gb_per_s, rows[2].algbw_gb_per_s);
+  request.sizes = {std::int64_t{1} << 44};
+  EXPECT_THROW((void)run_local_copy(request, {.peak_flops = 1, .hbm_bytes_per_s = 1e6}), SimulationError);  // 407 days
 }
 
 // A transport's message latency is paid once per network hop, by every protocol and by nobody inside a node: an all-reduce over two nodes

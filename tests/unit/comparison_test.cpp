@@ -212,6 +212,7 @@ TEST(Comparison, what_is_no_result_is_refused_with_its_place) {
   EXPECT_EQ(refusal("{\"points_hash\": \"1\"}", "m.json"),
             "m.json:1:1: error: is the manifest of a sweep (compare the results.csv beside it)");
   EXPECT_EQ(refusal(" \n", "a.csv"), "a.csv: error: is empty");
+  EXPECT_EQ(refusal(std::string("step_time_s,x\n1,a\0b\n", 20), "a.csv").substr(0, 28), "a.csv: error: is a binary fi");
   EXPECT_EQ(refusal("{\"a\": \"" + std::string(17u << 20, 'x') + "\"}", "a.json"),
             "a.json: error: is JSON of more than 16 MiB (compare the results as CSV)");
   EXPECT_EQ(refusal("kind: cluster\n", "a.yaml").substr(0, 47), "a.yaml: error: is a configuration, not a result");

@@ -105,6 +105,7 @@ const FieldTable<PcieTreeSpec>& pcie_tree_fields() {
         at.error("inter_socket", fmt::format("is missing: nothing joins the {} sockets", s.sockets),
                  "give its rate and payload, or sockets: 1");
       }
+      if (s.sockets == 1 && s.inter_socket) at.warning("inter_socket", "has no effect: there is one socket", "remove it");
       if (s.p2p && s.staging)
         at.error("staging", "needs p2p: false: with p2p nothing is staged", "remove it, or give p2p: false");
     });

@@ -157,15 +157,18 @@ std::optional<Document> Sweep::scenario(std::span<const std::uint64_t> choices, 
   for (const Change& c : changes) {
     if (c.index < spec_.set.size()) {
       const PathValue& v = spec_.set[c.index];
-      is_good = document->assign(v.path, v.value, d) && is_good;
+      is_good = check_job_path(*document, v.path, v.where, d) && document->assign(v.path, v.value, d) && is_good;
       continue;
     }
     const std::size_t a = c.index - spec_.set.size();
     const Axis& axis = axes()[a];
     if (choices[a] == SweepPoints::kAbsent || axis.path() == "seed" || axis.path() == "network") continue;
-    is_good = axis.assign(choices[a], *document, d) && is_good;
+    is_good = check_job_path(*document, axis.path(), axis.where(), d) && axis.assign(choices[a], *document, d) && is_good;
   }
-  for (const std::string& assignment : assignments_) is_good = document->set(assignment, d) && is_good;
+  for (const std::string& assignment : assignments_) {
+    is_good = check_job_path(*document, path_of(assignment), {"--set " + assignment, 0, 0}, d) &&
+              document->set(assignment, d) && is_good;
+  }
   if (!is_good) return std::nullopt;
   return document;
 }

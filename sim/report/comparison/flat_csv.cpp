@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/quantity.h"
+#include "base/text_file.h"
 #include "sim/report/comparison/flat_result.h"
 #include "sim/report/comparison/metric.h"
 
@@ -173,10 +174,12 @@ std::optional<ResultValue> csv_value(std::string_view text, const std::string& m
   return v;
 }
 
-std::optional<FlatResult> flatten_csv(std::string text, const std::string& source, const std::vector<std::string>& keys,
+std::optional<FlatResult> flatten_csv(std::string_view text, const std::string& source, const std::vector<std::string>& keys,
                                       Diagnostics& d) {
   const std::size_t before = d.error_count();
-  std::istringstream in(std::move(text));
+  std::optional<std::string> clean = clean_text(text, source, d);
+  if (!clean) return std::nullopt;
+  std::istringstream in(*std::move(clean));
   CsvReader csv(in, source, d);
   if (d.error_count() > before) return std::nullopt;
   FlatResult result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON results, as trees in which every value knows its place.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -17,13 +17,14 @@ struct KindOfResult {
   const char* key;
   const char* kind;
 };
-constexpr KindOfResult kKinds[] = {{"collective", "collective"},  {"jobs", "run of several jobs"},
-                                   {"step_time_s", "run"},        {"makespan_s", "traffic"},
-                                   {"predictions", "validation"}, {"bisection_bps", "topology"}};
+constexpr KindOfResult kKinds[] = {{"collective", "collective"}, {"jobs", "run of several jobs"}, {"step_time_s", "run"},
+                                   {"makespan_s", "traffic"},    {"predictions", "validation"},   {"bisection_bps", "topology"},
+                                   {"constants", "calibration"}};
 
 // What names an entry of a list; the first set of which it has all keys.
 const std::initializer_list<std::initializer_list<const char*>> kNames = {
-    {"name"}, {"size_bytes"}, {"source", "row", "metric"}, {"source", "row"}, {"tier", "ends"}, {"tier"}};
+    {"name"}, {"size_bytes"}, {"source", "row", "metric"}, {"source", "row"}, {"tier", "ends"}, {"tier"}, {"table"},
+    {"path"}, {"what"}};
 
 // Lists that are the result itself: their names say nothing.
 bool is_main_list(std::string_view name) { return name == "rows" || name == "predictions"; }
@@ -69,7 +70,7 @@ class JsonFlattener {
       for (const std::string& n : names) name += (name.empty() ? "" : ", ") + text_of(entry.find(n));
       if (names.empty()) name = std::to_string(i);
       const bool is_main = row == 0 && is_main_list(key);
-      if (is_main && result_.row_is.empty() && !names.empty()) result_.row_is = fmt::format("{}", names.front());
+      if (is_main && result_.row_is.empty()) result_.row_is = fmt::format("{}", fmt::join(names, ", "));
       const std::string above = result_.rows[row].key;
       const std::size_t own = result_.rows.size();
       ResultRow& added = result_.rows.emplace_back();
@@ -124,7 +125,7 @@ class JsonFlattener {
 
 }  // namespace
 
-std::optional<FlatResult> flatten_json(const std::string& text, const std::string& source, Diagnostics& d) {
+std::optional<FlatResult> flatten_json(std::string_view text, const std::string& source, Diagnostics& d) {
   if (text.size() > kMaxDocumentBytes) {
     d.error({source, 0, 0}, {}, fmt::format("is JSON of more than {} MiB", kMaxDocumentBytes >> 20),
             "compare the results as CSV");

@@ -40,7 +40,7 @@ void number_equal_keys(std::vector<ResultRow>& rows) {
   }
 }
 
-std::optional<FlatResult> parse_result(std::string text, const std::string& source, const std::vector<std::string>& keys,
+std::optional<FlatResult> parse_result(std::string_view text, const std::string& source, const std::vector<std::string>& keys,
                                        Diagnostics& d) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string::npos) {
@@ -53,7 +53,7 @@ std::optional<FlatResult> parse_result(std::string text, const std::string& sour
     return std::nullopt;
   }
   const bool is_json = text[first] == '{' || text[first] == '[';
-  std::optional<FlatResult> result = is_json ? flatten_json(text, source, d) : flatten_csv(std::move(text), source, keys, d);
+  std::optional<FlatResult> result = is_json ? flatten_json(text, source, d) : flatten_csv(text, source, keys, d);
   if (!result) return std::nullopt;
   result->source = source;
   number_equal_keys(result->rows);
@@ -61,9 +61,9 @@ std::optional<FlatResult> parse_result(std::string text, const std::string& sour
 }
 
 std::optional<FlatResult> read_result(const std::string& file, const std::vector<std::string>& keys, Diagnostics& d) {
-  std::optional<std::string> text = read_file(file, kMostResultBytes, d);
+  const std::optional<std::string> text = read_file(file, kMostResultBytes, d);
   if (!text) return std::nullopt;
-  return parse_result(*std::move(text), file == "-" ? "stdin" : file, keys, d);
+  return parse_result(*text, file == "-" ? "stdin" : file, keys, d);
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A result of lockstep as rows of named values, whatever verb wrote it and in which form, so that two of them can be laid side by side.
 //
-//   JSON   run (of one job or several), collective, traffic, topo, validate. Nested keys are joined by dots. Each entry of a list is a row
+//   JSON   run (of one job or several), collective, traffic, topo, validate, calibrate. Nested keys are joined by dots. Each entry of a list is a row
 //          of its own, known by what names it (the link, the job, the size, source and row), not by its place.
 //   CSV    run, collective, traffic, validate and the results.csv of a sweep, whose rows are known by the swept keys; any other table by the
 //          columns that the user names.
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -59,12 +60,12 @@ inline constexpr std::size_t kMostResultBytes = std::size_t{1} << 30;
 [[nodiscard]] std::optional<FlatResult> read_result(const std::string& file, const std::vector<std::string>& keys,
                                                     Diagnostics& d);
 // The same of text; `source` is what messages call it.
-[[nodiscard]] std::optional<FlatResult> parse_result(std::string text, const std::string& source,
+[[nodiscard]] std::optional<FlatResult> parse_result(std::string_view text, const std::string& source,
                                                      const std::vector<std::string>& keys, Diagnostics& d);
 
 // The two forms. PRE: the text begins as such a form does.
-[[nodiscard]] std::optional<FlatResult> flatten_json(const std::string& text, const std::string& source, Diagnostics& d);
-[[nodiscard]] std::optional<FlatResult> flatten_csv(std::string text, const std::string& source,
+[[nodiscard]] std::optional<FlatResult> flatten_json(std::string_view text, const std::string& source, Diagnostics& d);
+[[nodiscard]] std::optional<FlatResult> flatten_csv(std::string_view text, const std::string& source,
                                                     const std::vector<std::string>& keys, Diagnostics& d);
 
 // A cell's value as CSV has it: a number, true or false, or words. Reports numbers that are not finite.

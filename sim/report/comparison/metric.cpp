@@ -88,6 +88,8 @@ constexpr Known kKnown[] = {
     {"diameter_hops", Aspect::kAnswer, kLower},
     {"switches.oversubscription.real", Aspect::kAnswer, kLower},
     {"connected", Aspect::kAnswer, kHigher},
+    {"*holds", Aspect::kAnswer, kHigher},
+    {"*within_factor_2", Aspect::kAnswer, kHigher},
     {"*slow_gpus", Aspect::kAnswer, kLower},
 };
 
