@@ -236,6 +236,7 @@ std::optional<ClusterSpec> cluster_of(const TableCluster& table, const ConfigLib
   if (table.without_bridge) set("server.interconnect=pcie");
   if (!table.network.empty()) set(fmt::format("network={}", table.network));
   if (table.without_gpudirect) set("gpudirect=false");
+  if (table.reduces_in_network) set("fabric.in_network_reduction=true");
   ReadContext context(d, &library);
   ClusterSpec spec;
   if (d.has_errors() || !cluster_fields().read_document(document, spec, context)) return {};

@@ -180,6 +180,14 @@ TEST(TableCluster, EveryServerThatTheRuleNamesIsShipped) {
   }
 }
 
+TEST(TableCluster, SharpIsAFabricWhoseSwitchesReduce) {
+  Diagnostics d;
+  const std::optional<ClusterSpec> cluster =
+      cluster_of(describe_table(columns("H100", "NVLink4", "8x400G NDR IB + SHARP", 16, 2)), test::shipped(), d);
+  ASSERT_TRUE(cluster) << test::messages(d);
+  EXPECT_TRUE(cluster->fabric.in_network_reduction);
+}
+
 TEST(TableCluster, ARateBeyondAllNetworksIsAnErrorWithoutACluster) {
   Diagnostics d;
   EXPECT_FALSE(cluster_of(describe_table(columns("H100", "NVLink4", "999999x400G IB", 16, 2)), test::shipped(), d));
