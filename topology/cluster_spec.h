@@ -39,7 +39,7 @@ struct ClusterSpec {
   std::optional<RoutingPolicy> routing;  // instead of the network's, as the next two
   std::optional<int> queue_pairs;
   std::optional<Fraction> flowlet_share;
-  TuningSpec tuning;                     // of the collective library
+  TuningSpec tuning;  // of the collective library
   std::optional<StragglerSpec> stragglers;
   std::optional<UsdPerHour> price_per_gpu_hour;
 
