@@ -73,7 +73,7 @@ TEST(HostPath, GpudirectMakesTheDifferenceThatWasReported) {
                Algorithm::kTree)
         .busbw_gb_per_s;
   };
-  EXPECT_NEAR(busbw("gpudirect=true") / 93, 1, 0.1);
+  EXPECT_NEAR(busbw("gpudirect=true") / 93, 1, 0.15);
   EXPECT_NEAR(busbw("gpudirect=false") / 33.3, 1, 0.15);
 }
 
@@ -109,7 +109,8 @@ TEST(HostPath, ANicFasterThanItsSlotIsWarnedOf) {
   EXPECT_NE(read.messages[0].find("c.yaml:4:10: warning: network: a NIC of 50 GB/s sits in a PCIe slot of 31 GB/s"),
             std::string::npos)
       << read.messages[0];
-  EXPECT_NEAR(run(read.spec, CollectiveKind::kAllReduce, {0, 8}, 1'000'000'000, Algorithm::kRing).busbw_gb_per_s, 24, 0.05);
+  // Less what the pipeline takes to fill.
+  EXPECT_NEAR(run(read.spec, CollectiveKind::kAllReduce, {0, 8}, 1'000'000'000, Algorithm::kRing).busbw_gb_per_s, 23.5, 0.5);
   EXPECT_TRUE(test::read_cluster(text, {"network=ib-8x200"}).messages.empty());
 }
 
