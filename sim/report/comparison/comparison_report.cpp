@@ -26,6 +26,8 @@ std::string shown_relative(const Difference& x) {
   return x.relative ? fmt::format("{:+.4g} %", 100 * *x.relative) : "from zero";
 }
 
+std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 // How much a difference matters beside others of its metric.
 double weight(const Difference& x) {
   if (x.verdict == Verdict::kSame) return -1;
@@ -235,7 +237,7 @@ class Text {
   void missing(const Comparison& c) {
     const auto list = [&](const std::vector<std::string_view>& keys, const std::string& side) {
       if (keys.empty()) return;
-      std::string text = fmt::format("{} rows are in {} alone:", keys.size(), side);
+      std::string text = fmt::format("in {} alone {}:", side, counted(keys.size(), "row"));
       const std::size_t most = is_whole_ ? keys.size() : std::min(keys.size(), kMostRows);
       for (std::size_t i = 0; i < most; ++i) text += fmt::format("{} {}", i == 0 ? "" : ";", keys[i].empty() ? "-" : keys[i]);
       line(text + (most < keys.size() ? "; ..." : ""));
@@ -244,7 +246,7 @@ class Text {
     heading("Without a counterpart");
     list(c.only_a, "A");
     list(c.only_b, side_);
-    if (c.samples_apart > 0) line(fmt::format("{} links are among the busiest of one side alone", c.samples_apart));
+    if (c.samples_apart > 0) line(fmt::format("among the busiest of one side alone {}", counted(c.samples_apart, "link")));
   }
 
   bool is_markdown_;
@@ -275,13 +277,14 @@ std::string failure_sentence(const Comparison& c, const std::string& side) {
   for (std::size_t i = 0; i < std::min(kNamed, failed.size()); ++i) {
     const Difference& x = *failed[i];
     const std::string size = shown_relative(x).empty() ? "" : " " + shown_relative(x);
-    names += fmt::format("{}{}{}{}", i == 0 ? ": " : "; ", x.metric, x.row.empty() ? "" : fmt::format(" at {}", x.row), size);
+    names += fmt::format("{}{}{}{}", i == 0 ? ", " : "; ", x.metric, x.row.empty() ? "" : fmt::format(" at {}", x.row), size);
   }
   if (failed.size() > kNamed) names += "; ...";
   std::string text;
-  if (!failed.empty()) text = fmt::format("{} values of {} are above --fail-above{}", failed.size(), side, names);
+  if (!failed.empty()) text = fmt::format("above --fail-above in {}: {}{}", side, counted(failed.size(), "value"), names);
   const std::size_t missing = c.only_a.size() + c.only_b.size();
-  if (missing > 0) text += fmt::format("{}{} rows have no counterpart in {}", text.empty() ? "" : "; ", missing, side);
+  if (missing > 0)
+    text += fmt::format("{}without counterpart in A or {}: {}", text.empty() ? "" : "; ", side, counted(missing, "row"));
   return text;
 }
 

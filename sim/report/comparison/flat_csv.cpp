@@ -23,6 +23,8 @@ struct KindOfTable {
 const std::vector<KindOfTable>& kinds_of_tables() {
   static const std::vector<KindOfTable> kinds = {
       {{"jobs.0.name"}, {}, "run of several jobs"},
+      {{"size_bytes", "routing", "seeds"}, {"size_bytes", "routing"}, "routings"},
+      {{"routing", "seeds", "makespan_s"}, {"routing"}, "routings"},
       {{"step_time_s"}, {}, "run"},
       {{"size_bytes", "time_s"}, {"size_bytes"}, "collective"},
       {{"src", "dst", "fct_s"}, {"src", "dst"}, "flows"},

@@ -17,14 +17,15 @@ struct KindOfResult {
   const char* key;
   const char* kind;
 };
-constexpr KindOfResult kKinds[] = {{"collective", "collective"}, {"jobs", "run of several jobs"}, {"step_time_s", "run"},
-                                   {"makespan_s", "traffic"},    {"predictions", "validation"},   {"bisection_bps", "topology"},
-                                   {"constants", "calibration"}};
+constexpr KindOfResult kKinds[] = {{"seeds", "routings"},         {"collective", "collective"}, {"jobs", "run of several jobs"},
+                                   {"step_time_s", "run"},        {"makespan_s", "traffic"},    {"predictions", "validation"},
+                                   {"bisection_bps", "topology"}, {"constants", "calibration"}};
 
 // What names an entry of a list; the first set of which it has all keys.
 const std::initializer_list<std::initializer_list<const char*>> kNames = {
-    {"name"}, {"size_bytes"}, {"source", "row", "metric"}, {"source", "row"}, {"tier", "ends"}, {"tier"}, {"table"},
-    {"path"}, {"what"}};
+    {"name"},          {"size_bytes", "routing"}, {"size_bytes"}, {"routing"}, {"source", "row", "metric"},
+    {"source", "row"}, {"tier", "ends"},          {"tier"},       {"table"},   {"path"},
+    {"what"}};
 
 // Lists that are the result itself: their names say nothing.
 bool is_main_list(std::string_view name) { return name == "rows" || name == "predictions"; }
@@ -50,8 +51,7 @@ class JsonFlattener {
       case NodeKind::kSequence:
         return list(node, key, metric, row);
       case NodeKind::kNull:
-        d_.error(node.position(), node.path(), "null is no result", "a number that is not finite may have been written so");
-        return;
+        return;  // says that there is no value, as absence does
       case NodeKind::kScalar:
         return scalar(node, metric, row);
     }

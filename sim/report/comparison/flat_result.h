@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A result of lockstep as rows of named values, whatever verb wrote it and in which form, so that two of them can be laid side by side.
 //
-//   JSON   run (of one job or several), collective, traffic, topo, validate, calibrate. Nested keys are joined by dots. Each entry of a list is a row
+//   JSON   run (of one job or several), collective, traffic (each also as a comparison of routings), topo, validate, calibrate. Nested keys are joined by dots. Each entry of a list is a row
 //          of its own, known by what names it (the link, the job, the size, source and row), not by its place.
 //   CSV    run, collective, traffic, validate and the results.csv of a sweep, whose rows are known by the swept keys; any other table by the
 //          columns that the user names.
 //
-// Refused with file, line and column: what is no JSON or CSV, numbers that are not finite or have no double, null, JSON over 16 MiB, what no
+// Refused with file, line and column: what is no JSON or CSV, numbers that are not finite or have no double, JSON over 16 MiB, what no
 // verb writes. Not read: the tables for people, Markdown, and rows of several files in one.
 #pragma once
 
