@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/calibration/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "base/check.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kLarge = 1 << 20;
+// Repeated runs differ by some per cent; small messages by more, since protocols change there and hosts differ.
+constexpr double kLargeDeviation = 0.05;
+constexpr double kSmallDeviation = 0.2;
+// Constants that leave-one-out starts from were made with the table that is left out; they may count for little.
+constexpr double kLeaveOneOutPrior = 0.25;
+
+using Offsets = std::vector<double>;
+
+double median(std::vector<double> v) {
+  if (v.empty()) return 0;
+  const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
+  std::nth_element(v.begin(), middle, v.end());
+  if (v.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(v.begin(), middle)) / 2;
+}
+
+// A table with the constants it depends on. Predictions are remembered by their values: moving a constant of another
+// generation costs nothing.
+class PredictedTable {
+ public:
+  PredictedTable(const MeasuredTable& table, std::vector<std::size_t> constants)
+      : table_(table), constants_(std::move(constants)), predictor_(table.cluster, table.question) {}
+
+  [[nodiscard]] const MeasuredTable& table() const { return table_; }
+
+  // log(predicted / measured) of every row. `x` are the offsets that `tuning` has.
+  const std::vector<double>& logs(const Offsets& x, const TuningSpec& tuning) {
+    Offsets key;
+    for (const std::size_t c : constants_) key.push_back(x[c]);
+    const auto known = known_.find(key);
+    if (known != known_.end()) return known->second;
+    constexpr std::size_t kRemembered = 64;
+    if (known_.size() >= kRemembered) known_.clear();
+    predictor_.retune(tuning);
+    std::vector<double> logs;
+    for (const MeasuredRow& row : table_.rows) logs.push_back(std::log(predictor_.seconds(row.bytes) / row.seconds));
+    return known_.emplace(std::move(key), std::move(logs)).first->second;
+  }
+
+ private:
+  const MeasuredTable& table_;
+  std::vector<std::size_t> constants_;
+  CollectivePredictor predictor_;
+  std::map<Offsets, std::vector<double>> known_;
+};
+
+bool spans_nodes(const MeasuredTable& t) {
+  const auto on_node = static_cast<std::uint32_t>(t.cluster.gpus() / t.cluster.node_count());
+  const std::uint32_t first = t.question.members.front().value() / on_node;
+  return std::any_of(t.question.members.begin(), t.question.members.end(),
+                     [&](EndpointId e) { return e.value() / on_node != first; });
+}
+
+// All tables of a fit and every constant that any of them depends on.
+class Fit {
+ public:
+  explicit Fit(const TuningSpec& tuning) : before_(tuning) {}
+
+  // A table that is held out adds no constants.
+  void add(const MeasuredTable& table, bool is_held_out) {
+    std::vector<std::size_t> own;
+    for (TunableConstant& c : tunable_constants(table.cluster, spans_nodes(table))) {
+      if (!is_held_out || knows(c)) own.push_back(index_of(std::move(c)));
+    }
+    tables_.push_back(std::make_unique<PredictedTable>(table, std::move(own)));
+  }
+
+  [[nodiscard]] const std::vector<TunableConstant>& constants() const { return constants_; }
+  [[nodiscard]] Offsets start() const { return Offsets(constants_.size(), 0); }
+  [[nodiscard]] std::size_t size() const { return tables_.size(); }
+  [[nodiscard]] const PredictedTable& table(std::size_t i) const { return *tables_[i]; }
+
+  [[nodiscard]] TuningSpec tuning_at(const Offsets& x) const {
+    TuningSpec tuning = before_;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (x[k] != 0) constants_[k].move(x[k], before_, tuning);
+    }
+    return tuning;
+  }
+
+  // By the tables for which `counts` holds.
+  LeastSquaresFit run(double prior_weight, const std::function<bool(std::size_t table)>& counts) {
+    std::vector<FitParameter> parameters;
+    for (const TunableConstant& c : constants_) {
+      parameters.push_back(c.parameter(before_));
+      parameters.back().prior_deviation /= prior_weight;
+    }
+    return fit_least_squares(parameters, [&](const Offsets& x) {
+      const TuningSpec tuning = tuning_at(x);
+      std::vector<double> residuals;
+      for (std::size_t i = 0; i < tables_.size(); ++i) {
+        if (!counts(i)) continue;
+        const std::vector<double>& logs = tables_[i]->logs(x, tuning);
+        for (std::size_t row = 0; row < logs.size(); ++row) {
+          const bool is_large = tables_[i]->table().rows[row].bytes >= kLarge;
+          residuals.push_back(logs[row] / (is_large ? kLargeDeviation : kSmallDeviation));
+        }
+      }
+      return residuals;
+    });
+  }
+
+  TableError error(std::size_t i, const Offsets& after, bool is_fitted) {
+    const MeasuredTable& table = tables_[i]->table();
+    TableError e{.table = table.name, .rows = table.rows.size(), .is_fitted = is_fitted};
+    const auto medians = [&](const Offsets& x, double& all, double& large) {
+      const std::vector<double>& logs = tables_[i]->logs(x, tuning_at(x));
+      std::vector<double> every;
+      std::vector<double> big;
+      for (std::size_t row = 0; row < logs.size(); ++row) {
+        every.push_back(std::abs(std::exp(logs[row]) - 1));
+        if (table.rows[row].bytes >= kLarge) big.push_back(every.back());
+      }
+      e.large_rows = big.size();
+      all = median(std::move(every));
+      large = median(std::move(big));
+    };
+    medians(start(), e.before, e.large_before);
+    medians(after, e.after, e.large_after);
+    return e;
+  }
+
+ private:
+  [[nodiscard]] bool knows(const TunableConstant& c) const {
+    return std::any_of(constants_.begin(), constants_.end(), [&](const TunableConstant& k) { return k.path == c.path; });
+  }
+  std::size_t index_of(TunableConstant&& c) {
+    for (std::size_t k = 0; k < constants_.size(); ++k) {
+      if (constants_[k].path == c.path) return k;
+    }
+    constants_.push_back(std::move(c));
+    return constants_.size() - 1;
+  }
+
+  TuningSpec before_;
+  std::vector<TunableConstant> constants_;
+  std::vector<std::unique_ptr<PredictedTable>> tables_;
+};
+
+}  // namespace
+
+Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
+                      const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options) {
+  Fit fit(tuning);
+  for (const MeasuredTable& t : fitted) fit.add(t, false);
+  for (const MeasuredTable& t : held_out) fit.add(t, true);
+  const LeastSquaresFit found = fit.run(options.prior_weight, [&](std::size_t i) { return i < fitted.size(); });
+  Calibration result{.before = tuning, .after = fit.tuning_at(found.values), .constants = {}, .tables = {}};
+  for (std::size_t k = 0; k < found.values.size(); ++k) {
+    const TunableConstant& c = fit.constants()[k];
+    const FitParameter p = c.parameter(tuning);
+    const double prior = p.prior_deviation / options.prior_weight;
+    const double share = found.deviations[k] / prior;
+    result.constants.push_back({.constant = c,
+                                .deviation = found.deviations[k],
+                                .determined = std::max(0.0, 1 - share * share),
+                                .is_at_bound = found.values[k] == p.highest || (found.values[k] == p.lowest && p.lowest < 0)});
+  }
+  for (std::size_t i = 0; i < fit.size(); ++i) result.tables.push_back(fit.error(i, found.values, i < fitted.size()));
+  return result;
+}
+
+std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables) {
+  Fit fit(tuning);
+  for (const MeasuredTable& t : tables) fit.add(t, false);
+  std::vector<TableError> errors;
+  for (std::size_t out = 0; out < tables.size(); ++out) {
+    const LeastSquaresFit found = fit.run(kLeaveOneOutPrior, [out](std::size_t i) { return i != out; });
+    errors.push_back(fit.error(out, found.values, false));
+  }
+  return errors;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/calibration/constants.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+namespace {
+
+constexpr double kAdditionUnit = 10e-6;  // seconds
+constexpr double kMostFactor = 3;        // offset of a factor of 20
+constexpr double kMostAddition = 30;     // 300 us
+
+// How far a constant may well be off. Launching kernels depends on the host and on how many GPUs a process drives; payload
+// shares are known within some per cent.
+constexpr double kLatencyDeviation = 1;
+constexpr double kAdditionDeviation = 2;
+constexpr double kShareDeviation = 0.1;
+
+// Rounded as a tuning file states it, so that what was fitted is what is read.
+Duration to_nanoseconds(double seconds) { return Duration::nanos(std::llround(seconds * 1e9)); }
+
+template <class Owner, class Of>
+TunableConstant duration(std::string path, std::string doc, Of of, Duration Owner::*member) {
+  return {.path = std::move(path),
+          .doc = std::move(doc),
+          .is_duration = true,
+          .prior_deviation = kLatencyDeviation,
+          .value = [of, member](const TuningSpec& t) { return (of(t).*member).seconds(); },
+          .set = [of, member](double v, TuningSpec& t) { of(t).*member = to_nanoseconds(v); }};
+}
+
+template <class Owner, class Of>
+TunableConstant share(std::string path, std::string doc, Of of, double Owner::*member, double deviation) {
+  return {.path = std::move(path),
+          .doc = std::move(doc),
+          .prior_deviation = deviation,
+          .value = [of, member](const TuningSpec& t) { return of(t).*member; },
+          .set = [of, member](double v, TuningSpec& t) { of(t).*member = v; }};
+}
+
+void add_generation(const ServerSpec& server, std::vector<TunableConstant>& out) {
+  const GpuGeneration generation = server.gpu.generation;
+  const auto of = [generation](auto& t) -> auto& { return t.of(generation); };
+  const std::string at = fmt::format("generations.{}.", to_text(generation));
+  out.push_back(duration(at + "launch", "start of a collective", of, &GenerationTuning::launch));
+  out.push_back(share(at + "hop_scale", "steps inside a node", of, &GenerationTuning::hop_scale, kLatencyDeviation));
+  if (server.gpu_ports() != nullptr) {
+    out.push_back(
+        share(at + "link_payload", "payload of NVLink or xGMI", of, &GenerationTuning::link_payload, kShareDeviation));
+  } else {
+    out.push_back(share(at + "pcie_payload", "payload of PCIe", of, &GenerationTuning::pcie_payload, kShareDeviation));
+  }
+}
+
+void add_transport(Transport transport, std::vector<TunableConstant>& out) {
+  const auto of = [transport](auto& t) -> auto& { return t.of(transport); };
+  const std::string at = fmt::format("transports.{}.", to_text(transport));
+  out.push_back(duration(at + "message_latency", "messages between nodes", of, &TransportTuning::message_latency));
+  out.push_back(share(at + "payload", "payload of NICs", of, &TransportTuning::payload, kShareDeviation));
+}
+
+}  // namespace
+
+FitParameter TunableConstant::parameter(const TuningSpec& before) const {
+  if (value(before) == 0) return {.prior_deviation = kAdditionDeviation, .lowest = 0, .highest = kMostAddition};
+  return {.prior_deviation = prior_deviation, .lowest = -kMostFactor, .highest = kMostFactor};
+}
+
+void TunableConstant::move(double x, const TuningSpec& before, TuningSpec& out) const {
+  const double v = value(before);
+  set(v == 0 ? x * kAdditionUnit : v * std::exp(x), out);
+}
+
+std::string TunableConstant::text(const TuningSpec& tuning) const {
+  return is_duration ? fmt::format("{:.2f} us", value(tuning) * 1e6) : fmt::format("{:.3f}", value(tuning));
+}
+
+std::string TunableConstant::deviation_text(double deviation, const TuningSpec& before) const {
+  return value(before) == 0 ? fmt::format("{:.2f} us", deviation * kAdditionUnit * 1e6)
+                            : fmt::format("{:.1f} %", 100 * deviation);
+}
+
+std::vector<TunableConstant> tunable_constants(const ClusterSpec& cluster, bool spans_nodes) {
+  std::vector<TunableConstant> constants;
+  if (cluster.server) add_generation(*cluster.server, constants);
+  if (cluster.network && spans_nodes) add_transport(cluster.network->transport, constants);
+  return constants;
+}
+
+}  // namespace lockstep
