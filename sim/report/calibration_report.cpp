@@ -57,7 +57,7 @@ std::string to_table(const Calibration& c) {
   std::string out = fmt::format("{:<36}{:<24}{:>11}{:>11}{:>11}  {}\n", "constant", "of", "before", "after", "+/-", "");
   for (const FittedConstant& f : c.constants) {
     out += fmt::format("{:<36}{:<24}{:>11}{:>11}{:>11}  {}\n", f.constant.path, f.constant.doc, f.constant.text(c.before),
-                       f.constant.text(c.after), f.constant.deviation_text(f.deviation, c.before), verdict(f));
+                       f.constant.text(c.after), f.constant.deviation_text(f.offset, f.deviation, c.before), verdict(f));
   }
   out += '\n';
   add_errors(c.tables, out);
@@ -94,7 +94,7 @@ std::string to_tuning_file(const Calibration& c, const std::string& name, const 
     out += fmt::format(
         "  {}: {}\n", f.constant.path,
         quoted(fmt::format("{} before; fitted to {} +/- {}, {}", f.constant.text(c.before), f.constant.text(c.after),
-                           f.constant.deviation_text(f.deviation, c.before), verdict(f))));
+                           f.constant.deviation_text(f.offset, f.deviation, c.before), verdict(f))));
   }
   TuningSpec tuning = c.after;
   tuning.name = name;

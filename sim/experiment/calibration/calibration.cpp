@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -17,6 +18,8 @@ constexpr double kLargeDeviation = 0.05;
 constexpr double kSmallDeviation = 0.2;
 // Constants that leave-one-out starts from were made with the table that is left out; they may count for little.
 constexpr double kLeaveOneOutPrior = 0.25;
+
+constexpr int kMoreStarts = 12;
 
 using Offsets = std::vector<double>;
 
@@ -36,6 +39,7 @@ class PredictedTable {
       : table_(table), constants_(std::move(constants)), predictor_(table.cluster, table.question) {}
 
   [[nodiscard]] const MeasuredTable& table() const { return table_; }
+  [[nodiscard]] const std::vector<std::size_t>& constants() const { return constants_; }
 
   // log(predicted / measured) of every row. `x` are the offsets that `tuning` has.
   const std::vector<double>& logs(const Offsets& x, const TuningSpec& tuning) {
@@ -92,26 +96,42 @@ class Fit {
     return tuning;
   }
 
-  // By the tables for which `counts` holds.
-  LeastSquaresFit run(double prior_weight, const std::function<bool(std::size_t table)>& counts) {
+  // By the tables for which `counts` holds, of the constants `free`; the others stay at `start`.
+  LeastSquaresFit run(double prior_weight, const std::function<bool(std::size_t table)>& counts, const Offsets& start,
+                      const std::vector<std::size_t>& free, int more_starts) {
     std::vector<FitParameter> parameters;
-    for (const TunableConstant& c : constants_) {
-      parameters.push_back(c.parameter(before_));
+    Offsets from;
+    for (const std::size_t k : free) {
+      parameters.push_back(constants_[k].parameter(before_));
       parameters.back().prior_deviation /= prior_weight;
+      from.push_back(start[k]);
     }
-    return fit_least_squares(parameters, [&](const Offsets& x) {
+    const auto residuals = [&](const Offsets& moved) {
+      Offsets x = start;
+      for (std::size_t i = 0; i < free.size(); ++i) x[free[i]] = moved[i];
       const TuningSpec tuning = tuning_at(x);
-      std::vector<double> residuals;
+      std::vector<double> r;
       for (std::size_t i = 0; i < tables_.size(); ++i) {
         if (!counts(i)) continue;
         const std::vector<double>& logs = tables_[i]->logs(x, tuning);
         for (std::size_t row = 0; row < logs.size(); ++row) {
           const bool is_large = tables_[i]->table().rows[row].bytes >= kLarge;
-          residuals.push_back(logs[row] / (is_large ? kLargeDeviation : kSmallDeviation));
+          r.push_back(logs[row] / (is_large ? kLargeDeviation : kSmallDeviation));
         }
       }
-      return residuals;
-    });
+      return r;
+    };
+    LeastSquaresFit fit = fit_least_squares(parameters, residuals, std::move(from), more_starts);
+    Offsets all = start;
+    for (std::size_t i = 0; i < free.size(); ++i) all[free[i]] = fit.values[i];
+    fit.values = std::move(all);
+    return fit;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> all_constants() const {
+    std::vector<std::size_t> all(constants_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
   }
 
   TableError error(std::size_t i, const Offsets& after, bool is_fitted) {
@@ -158,14 +178,17 @@ Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>
   Fit fit(tuning);
   for (const MeasuredTable& t : fitted) fit.add(t, false);
   for (const MeasuredTable& t : held_out) fit.add(t, true);
-  const LeastSquaresFit found = fit.run(options.prior_weight, [&](std::size_t i) { return i < fitted.size(); });
+  const LeastSquaresFit found = fit.run(
+      options.prior_weight, [&](std::size_t i) { return i < fitted.size(); }, fit.start(), fit.all_constants(), kMoreStarts);
   Calibration result{.before = tuning, .after = fit.tuning_at(found.values), .constants = {}, .tables = {}};
   for (std::size_t k = 0; k < found.values.size(); ++k) {
     const TunableConstant& c = fit.constants()[k];
     const FitParameter p = c.parameter(tuning);
     const double prior = p.prior_deviation / options.prior_weight;
     const double share = found.deviations[k] / prior;
+    if (found.values[k] != 0) c.round(result.after);
     result.constants.push_back({.constant = c,
+                                .offset = found.values[k],
                                 .deviation = found.deviations[k],
                                 .determined = std::max(0.0, 1 - share * share),
                                 .is_at_bound = found.values[k] == p.highest || (found.values[k] == p.lowest && p.lowest < 0)});
@@ -177,10 +200,17 @@ Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>
 std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables) {
   Fit fit(tuning);
   for (const MeasuredTable& t : tables) fit.add(t, false);
+  const LeastSquaresFit all = fit.run(
+      kLeaveOneOutPrior, [](std::size_t) { return true; }, fit.start(), fit.all_constants(), kMoreStarts);
   std::vector<TableError> errors;
   for (std::size_t out = 0; out < tables.size(); ++out) {
-    const LeastSquaresFit found = fit.run(kLeaveOneOutPrior, [out](std::size_t i) { return i != out; });
-    errors.push_back(fit.error(out, found.values, false));
+    const std::vector<std::size_t>& own = fit.table(out).constants();
+    // Tables that share no constant with it have no say.
+    const auto counts = [&](std::size_t i) {
+      const std::vector<std::size_t>& of = fit.table(i).constants();
+      return i != out && std::find_first_of(of.begin(), of.end(), own.begin(), own.end()) != of.end();
+    };
+    errors.push_back(fit.error(out, fit.run(kLeaveOneOutPrior, counts, all.values, own, 0).values, false));
   }
   return errors;
 }

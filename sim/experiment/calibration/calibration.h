@@ -14,6 +14,7 @@ namespace lockstep {
 
 struct FittedConstant {
   TunableConstant constant;
+  double offset = 0;
   double deviation = 0;   // of the offset, after the fit
   double determined = 0;  // 0: the tables say nothing of it, 1: they say all
   bool is_at_bound = false;
@@ -46,7 +47,8 @@ struct CalibrationOptions {
 [[nodiscard]] Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
                                     const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options = {});
 
-// Each table predicted by constants fitted to all the others; errors are after such a fit.
+// Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
+// to all tables has them. Errors `after` are those of such a prediction.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -11,16 +11,14 @@ namespace {
 
 constexpr double kAdditionUnit = 10e-6;  // seconds
 constexpr double kMostFactor = 3;        // offset of a factor of 20
-constexpr double kMostAddition = 30;     // 300 us
+constexpr double kMostAddition = 17;     // 170 us, or by its root 3 ms
 
 // How far a constant may well be off. Launching kernels depends on the host and on how many GPUs a process drives; payload
 // shares are known within some per cent.
 constexpr double kLatencyDeviation = 1;
 constexpr double kAdditionDeviation = 2;
-constexpr double kShareDeviation = 0.1;
-
-// Rounded as a tuning file states it, so that what was fitted is what is read.
-Duration to_nanoseconds(double seconds) { return Duration::nanos(std::llround(seconds * 1e9)); }
+constexpr double kLinkDeviation = 0.03;
+constexpr double kNicDeviation = 0.05;
 
 template <class Owner, class Of>
 TunableConstant duration(std::string path, std::string doc, Of of, Duration Owner::*member) {
@@ -29,7 +27,7 @@ TunableConstant duration(std::string path, std::string doc, Of of, Duration Owne
           .is_duration = true,
           .prior_deviation = kLatencyDeviation,
           .value = [of, member](const TuningSpec& t) { return (of(t).*member).seconds(); },
-          .set = [of, member](double v, TuningSpec& t) { of(t).*member = to_nanoseconds(v); }};
+          .set = [of, member](double v, TuningSpec& t) { of(t).*member = Duration::from_seconds(v); }};
 }
 
 template <class Owner, class Of>
@@ -48,18 +46,20 @@ void add_generation(const ServerSpec& server, std::vector<TunableConstant>& out)
   out.push_back(duration(at + "launch", "start of a collective", of, &GenerationTuning::launch));
   out.push_back(share(at + "hop_scale", "steps inside a node", of, &GenerationTuning::hop_scale, kLatencyDeviation));
   if (server.gpu_ports() != nullptr) {
-    out.push_back(
-        share(at + "link_payload", "payload of NVLink or xGMI", of, &GenerationTuning::link_payload, kShareDeviation));
+    out.push_back(duration(at + "fill", "filling of pipelines", of, &GenerationTuning::fill));
+    out.back().acts_by_root = true;
+    out.push_back(share(at + "link_payload", "payload of NVLink or xGMI", of, &GenerationTuning::link_payload, kLinkDeviation));
   } else {
-    out.push_back(share(at + "pcie_payload", "payload of PCIe", of, &GenerationTuning::pcie_payload, kShareDeviation));
+    out.push_back(share(at + "pcie_payload", "payload of PCIe", of, &GenerationTuning::pcie_payload, kNicDeviation));
   }
 }
 
 void add_transport(Transport transport, std::vector<TunableConstant>& out) {
   const auto of = [transport](auto& t) -> auto& { return t.of(transport); };
   const std::string at = fmt::format("transports.{}.", to_text(transport));
-  out.push_back(duration(at + "message_latency", "messages between nodes", of, &TransportTuning::message_latency));
-  out.push_back(share(at + "payload", "payload of NICs", of, &TransportTuning::payload, kShareDeviation));
+  out.push_back(share(at + "hop_scale", "steps between nodes", of, &TransportTuning::hop_scale, kLatencyDeviation));
+  out.push_back(share(at + "fill_scale", "filling between nodes", of, &TransportTuning::fill_scale, kLatencyDeviation));
+  out.push_back(share(at + "payload", "payload of NICs", of, &TransportTuning::payload, kNicDeviation));
 }
 
 }  // namespace
@@ -71,16 +71,21 @@ FitParameter TunableConstant::parameter(const TuningSpec& before) const {
 
 void TunableConstant::move(double x, const TuningSpec& before, TuningSpec& out) const {
   const double v = value(before);
-  set(v == 0 ? x * kAdditionUnit : v * std::exp(x), out);
+  set(v == 0 ? kAdditionUnit * (acts_by_root ? x * x : x) : v * std::exp(x), out);
+}
+
+void TunableConstant::round(TuningSpec& tuning) const {
+  const double unit = is_duration ? 1e-9 : 1e-4;
+  set(std::round(value(tuning) / unit) * unit, tuning);
 }
 
 std::string TunableConstant::text(const TuningSpec& tuning) const {
   return is_duration ? fmt::format("{:.2f} us", value(tuning) * 1e6) : fmt::format("{:.3f}", value(tuning));
 }
 
-std::string TunableConstant::deviation_text(double deviation, const TuningSpec& before) const {
-  return value(before) == 0 ? fmt::format("{:.2f} us", deviation * kAdditionUnit * 1e6)
-                            : fmt::format("{:.1f} %", 100 * deviation);
+std::string TunableConstant::deviation_text(double x, double deviation, const TuningSpec& before) const {
+  if (value(before) != 0) return fmt::format("{:.1f} %", 100 * deviation);
+  return fmt::format("{:.2f} us", deviation * kAdditionUnit * 1e6 * (acts_by_root ? 2 * x : 1));
 }
 
 std::vector<TunableConstant> tunable_constants(const ClusterSpec& cluster, bool spans_nodes) {

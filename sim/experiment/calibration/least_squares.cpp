@@ -3,6 +3,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -11,7 +12,9 @@ namespace lockstep {
 namespace {
 
 constexpr int kMostIterations = 60;
-constexpr double kStep = 1e-3;       // of the numeric Jacobian
+constexpr double kStep = 1e-3;  // of the numeric Jacobian
+constexpr int kMostRounds = 8;
+constexpr double kGain = 1e-3;       // that is worth another round
 constexpr double kConverged = 1e-5;  // largest change of an x
 constexpr double kLowestDamping = 1e-6;
 constexpr double kHighestDamping = 1e9;
@@ -22,6 +25,12 @@ double huber(double r) {
   const double a = std::abs(r);
   return a <= kHuberBound ? r * r / 2 : kHuberBound * (a - kHuberBound / 2);
 }
+
+// Of the cost at a point: how it falls, and how that changes.
+struct Curvature {
+  Eigen::VectorXd gradient;
+  Eigen::MatrixXd hessian;  // Gauss's and Newton's approximation
+};
 
 class Problem {
  public:
@@ -38,8 +47,11 @@ class Problem {
     return sum;
   }
 
-  // Gradient and curvature of the cost at x, of the residuals r.
-  void linearize(const std::vector<double>& x, const std::vector<double>& r) {
+  [[nodiscard]] std::vector<double> residuals(const std::vector<double>& x) const { return residuals_(x); }
+  [[nodiscard]] const FitParameter& parameter(std::size_t k) const { return parameters_[k]; }
+
+  // At x, of the residuals r.
+  [[nodiscard]] Curvature curvature(const std::vector<double>& x, const std::vector<double>& r) const {
     const auto n = static_cast<Eigen::Index>(x.size());
     const auto m = static_cast<Eigen::Index>(r.size());
     Eigen::MatrixXd jacobian(m, n);
@@ -58,19 +70,20 @@ class Problem {
       LOCKSTEP_CHECK(there.size() == r.size(), "{} residuals, then {}", r.size(), there.size());
       for (Eigen::Index i = 0; i < m; ++i) jacobian(i, k) = (there[static_cast<std::size_t>(i)] - residual(i)) / step;
     }
-    gradient_ = jacobian.transpose() * (weight.asDiagonal() * residual);
-    curvature_ = jacobian.transpose() * weight.asDiagonal() * jacobian;
+    Curvature at{.gradient = jacobian.transpose() * (weight.asDiagonal() * residual),
+                 .hessian = jacobian.transpose() * weight.asDiagonal() * jacobian};
     for (Eigen::Index k = 0; k < n; ++k) {
       const double s = parameters_[static_cast<std::size_t>(k)].prior_deviation;
-      gradient_(k) += x[static_cast<std::size_t>(k)] / (s * s);
-      curvature_(k, k) += 1 / (s * s);
+      at.gradient(k) += x[static_cast<std::size_t>(k)] / (s * s);
+      at.hessian(k, k) += 1 / (s * s);
     }
+    return at;
   }
 
-  [[nodiscard]] std::vector<double> moved(const std::vector<double>& x, double damping) const {
-    Eigen::MatrixXd damped = curvature_;
+  [[nodiscard]] std::vector<double> moved(const std::vector<double>& x, const Curvature& at, double damping) const {
+    Eigen::MatrixXd damped = at.hessian;
     damped.diagonal() *= 1 + damping;
-    const Eigen::VectorXd step = damped.ldlt().solve(-gradient_);
+    const Eigen::VectorXd step = damped.ldlt().solve(-at.gradient);
     std::vector<double> next = x;
     for (std::size_t k = 0; k < x.size(); ++k) {
       next[k] = std::clamp(x[k] + step(static_cast<Eigen::Index>(k)), parameters_[k].lowest, parameters_[k].highest);
@@ -78,18 +91,9 @@ class Problem {
     return next;
   }
 
-  [[nodiscard]] std::vector<double> deviations() const {
-    const Eigen::MatrixXd covariance = curvature_.ldlt().solve(Eigen::MatrixXd::Identity(curvature_.rows(), curvature_.cols()));
-    std::vector<double> result;
-    for (Eigen::Index k = 0; k < covariance.rows(); ++k) result.push_back(std::sqrt(std::max(0.0, covariance(k, k))));
-    return result;
-  }
-
  private:
   std::span<const FitParameter> parameters_;
   const Residuals& residuals_;
-  Eigen::VectorXd gradient_;
-  Eigen::MatrixXd curvature_;
 };
 
 double largest_change(const std::vector<double>& a, const std::vector<double>& b) {
@@ -98,36 +102,107 @@ double largest_change(const std::vector<double>& a, const std::vector<double>& b
   return change;
 }
 
+// Van der Corput's sequence: the digits of i mirrored at the point.
+double mirrored(int i, int base) {
+  double value = 0;
+  for (double digit = 1.0 / base; i > 0; i /= base, digit /= base) value += (i % base) * digit;
+  return value;
+}
+
+// The i-th point of Halton's sequence, within two deviations and the bounds.
+std::vector<double> spread_point(std::span<const FitParameter> parameters, int i) {
+  constexpr std::array kPrimes = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29};
+  std::vector<double> x;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const FitParameter& p = parameters[k];
+    const double low = std::max(p.lowest, -2 * p.prior_deviation);
+    const double high = std::min(p.highest, 2 * p.prior_deviation);
+    x.push_back(low + (high - low) * mirrored(i, kPrimes[k % kPrimes.size()]));
+  }
+  return x;
+}
+
+// From one point to a better one.
+class Descent {
+ public:
+  Descent(const Problem& problem, std::vector<double> start)
+      : problem_(&problem), x_(std::move(start)), r_(problem.residuals(x_)), cost_(problem.cost(x_, r_)) {}
+
+  [[nodiscard]] double cost() const { return cost_; }
+
+  void run() {
+    double damping = 1e-3;
+    bool is_done = false;
+    Curvature at = problem_->curvature(x_, r_);
+    for (int i = 0; i < kMostIterations && !is_done && damping < kHighestDamping; ++i) {
+      const std::vector<double> next = problem_->moved(x_, at, damping);
+      is_done = largest_change(next, x_) < kConverged;
+      if (!move(next)) {
+        damping *= 10;
+        continue;
+      }
+      damping = std::max(damping / 10, kLowestDamping);
+      at = problem_->curvature(x_, r_);
+    }
+  }
+
+  // Moves each x by itself as far as its prior goes; true when that was better.
+  bool look_around() {
+    const double before = cost_;
+    for (std::size_t k = 0; k < x_.size(); ++k) {
+      const double from = x_[k];
+      for (const double deviations : {-4.0, -2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0, 4.0}) {
+        std::vector<double> there = x_;
+        const FitParameter& p = problem_->parameter(k);
+        there[k] = std::clamp(from + deviations * p.prior_deviation, p.lowest, p.highest);
+        move(there);
+      }
+    }
+    return cost_ < before - kGain;
+  }
+
+  [[nodiscard]] LeastSquaresFit result() const {
+    const Eigen::MatrixXd hessian = problem_->curvature(x_, r_).hessian;
+    const Eigen::MatrixXd covariance = hessian.ldlt().solve(Eigen::MatrixXd::Identity(hessian.rows(), hessian.cols()));
+    LeastSquaresFit fit{.values = x_, .deviations = {}};
+    for (Eigen::Index k = 0; k < covariance.rows(); ++k) fit.deviations.push_back(std::sqrt(std::max(0.0, covariance(k, k))));
+    return fit;
+  }
+
+ private:
+  // Unless it is worse there.
+  bool move(const std::vector<double>& next) {
+    std::vector<double> there = problem_->residuals(next);
+    const double cost = problem_->cost(next, there);
+    if (cost > cost_) return false;
+    x_ = next;
+    r_ = std::move(there);
+    cost_ = cost;
+    return true;
+  }
+
+  const Problem* problem_;
+  std::vector<double> x_;
+  std::vector<double> r_;
+  double cost_ = 0;
+};
+
 }  // namespace
 
-LeastSquaresFit fit_least_squares(std::span<const FitParameter> parameters, const Residuals& residuals) {
-  LeastSquaresFit fit;
-  fit.values.assign(parameters.size(), 0);
-  if (parameters.empty()) return fit;
-  Problem problem(parameters, residuals);
-  std::vector<double> r = residuals(fit.values);
-  double cost = problem.cost(fit.values, r);
-  double damping = 1e-3;
-  bool is_done = false;
-  problem.linearize(fit.values, r);
-  while (!is_done && fit.iterations < kMostIterations && damping < kHighestDamping) {
-    ++fit.iterations;
-    const std::vector<double> next = problem.moved(fit.values, damping);
-    is_done = largest_change(next, fit.values) < kConverged;
-    std::vector<double> there = residuals(next);
-    const double lower = problem.cost(next, there);
-    if (lower > cost) {
-      damping *= 10;
-      continue;
-    }
-    fit.values = next;
-    r = std::move(there);
-    cost = lower;
-    damping = std::max(damping / 10, kLowestDamping);
-    problem.linearize(fit.values, r);
+LeastSquaresFit fit_least_squares(std::span<const FitParameter> parameters, const Residuals& residuals,
+                                  std::vector<double> start, int more_starts) {
+  LOCKSTEP_CHECK(start.size() == parameters.size(), "{} of {} parameters", start.size(), parameters.size());
+  if (parameters.empty()) return {};
+  const Problem problem(parameters, residuals);
+  Descent best(problem, std::move(start));
+  best.run();
+  for (int i = 1; i <= more_starts; ++i) {
+    Descent other(problem, spread_point(parameters, i));
+    other.run();
+    if (other.cost() < best.cost()) best = std::move(other);
   }
-  fit.deviations = problem.deviations();
-  return fit;
+  for (int round = 0; round < kMostRounds && best.look_around(); ++round) best.run();
+  return best.result();
 }
 
 }  // namespace lockstep
