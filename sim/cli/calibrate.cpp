@@ -12,6 +12,8 @@
 #include "sim/cli/verbs.h"
 #include "sim/experiment/calibration/calibration.h"
 #include "sim/experiment/calibration/nccl_output.h"
+#include "sim/experiment/collective_predictor.h"
+#include "sim/experiment/table_cluster.h"
 #include "sim/report/calibration_report.h"
 
 namespace lockstep::cli {
@@ -60,9 +62,30 @@ std::optional<MeasuredTable> on_cluster(const NcclTable& t, const ClusterSpec& c
             fmt::format("--set nodes={}", t.nodes));
     return {};
   }
+  return MeasuredTable{
+      .name = t.name, .cluster = cluster, .kind = *t.kind, .members = first_gpus(cluster, t.nodes, per_node), .rows = t.rows};
+}
+
+// By the rule for published tables: the name of the GPU says the server; a log does not say what connects several.
+std::optional<MeasuredTable> by_its_words(const NcclTable& t, const ConfigLibrary& library, Diagnostics& d) {
+  const TableCluster words = describe_table({.table = t.name,
+                                             .gpu_type = t.gpu_name,
+                                             .intra_fabric = t.intra_fabric,
+                                             .inter_fabric = t.inter_fabric,
+                                             .gpus = t.gpus,
+                                             .nodes = t.nodes,
+                                             .gpus_per_node = t.gpus / t.nodes});
+  if (!words.refusal.empty()) {
+    d.error(t.position, {}, fmt::format("the hardware is not told: {}", words.refusal), "give --cluster C.yaml");
+    return {};
+  }
+  const std::optional<ClusterSpec> cluster = cluster_of(words, library, d);
+  if (!cluster) return {};
   return MeasuredTable{.name = t.name,
-                       .cluster = cluster,
-                       .question = {.kind = *t.kind, .members = first_gpus(cluster, t.nodes, per_node)},
+                       .cluster = *cluster,
+                       .kind = *t.kind,
+                       .members = members_of(words, *cluster),
+                       .algorithm = applies(words.algorithm, *t.kind) ? words.algorithm : Algorithm::kAuto,
                        .rows = t.rows};
 }
 
@@ -91,19 +114,22 @@ int run(const VerbContext& context) {
   const std::vector<std::string> held_out = arguments.all("hold-out");
   check_names("table", only, tables);
   check_names("hold-out", held_out, tables);
-  const ClusterSpec cluster = read_config(context, arguments.text("cluster"), cluster_fields());
+  std::optional<ClusterSpec> cluster;
+  if (arguments.has("cluster")) cluster = read_config(context, arguments.text("cluster"), cluster_fields());
+  if (!cluster && arguments.has("set")) throw UserError("--set changes a cluster, and there is none", "give --cluster C.yaml");
   std::vector<MeasuredTable> fitted;
   std::vector<MeasuredTable> others;
   for (NcclTable& t : tables) {
     const bool is_out = is_named(held_out, t.name);
     if (!is_out && !only.empty() && !is_named(only, t.name)) continue;
     if (!complete(t, arguments, d)) continue;
-    if (std::optional<MeasuredTable> m = on_cluster(t, cluster, d)) (is_out ? others : fitted).push_back(*std::move(m));
+    std::optional<MeasuredTable> m = cluster ? on_cluster(t, *cluster, d) : by_its_words(t, context.library, d);
+    if (m) (is_out ? others : fitted).push_back(*std::move(m));
   }
   throw_if_errors(d);
   print_warnings(context, d);
   if (fitted.empty()) throw UserError("no table is left to fit", "hold fewer out");
-  const Calibration calibration = calibrate(cluster.tuning, fitted, others);
+  const Calibration calibration = calibrate(fitted.front().cluster.tuning, fitted, others);
   context.out << (arguments.text("format") == "json" ? to_json(calibration) : to_table(calibration));
   if (const std::string output = arguments.text("output"); !output.empty()) {
     WholeFile file(output);
@@ -125,7 +151,7 @@ Verb calibrate_verb() {
           "error of each. With -o it writes a tuning file: name it in a cluster (tuning: ./mine.yaml) or give --set "
           "tuning=./mine.yaml; then other sizes and numbers of nodes are predicted with it.",
       .positionals = {{.name = "FILE", .doc = "output of nccl-tests, or a .csv", .is_repeatable = true}},
-      .options = {cluster_option(true),
+      .options = {cluster_option(false),
                   {.name = "output", .value_name = "FILE.yaml", .doc = "writes the constants there", .short_name = 'o'},
                   {.name = "collective", .value_name = "KIND", .doc = "of tables that do not say it"},
                   {.name = "gpus", .value_name = "N", .doc = "of tables that do not say it"},

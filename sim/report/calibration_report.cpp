@@ -33,7 +33,7 @@ void add_errors(const std::vector<TableError>& tables, std::string& out) {
     out += fmt::format("{:<{}}  {:>5} {:>9} {:>9}  {:>8}", t.table, std::max<std::size_t>(width, 20), t.rows, percent(t.before),
                        percent(t.after), t.large_rows);
     if (t.large_rows > 0) out += fmt::format(" {:>9} {:>9}", percent(t.large_before), percent(t.large_after));
-    out += t.is_fitted ? "\n" : "  held out\n";
+    out += t.is_fitted ? "\n" : "  not fitted to\n";
   }
 }
 
@@ -104,8 +104,29 @@ std::string to_tuning_file(const Calibration& c, const std::string& name, const 
 }
 
 std::string leave_one_out_table(const std::vector<TableError>& errors) {
-  std::string out = "Constants fitted to all tables but one, and the error of that one:\n\n";
+  std::string out =
+      "Each table with the constants as they are (before), and with constants fitted to the other tables (after).\n\n";
   add_errors(errors, out);
+  return out;
+}
+
+std::string leave_one_out_json(const std::vector<TableError>& errors) {
+  Json j;
+  j["schema_version"] = 1;
+  j["leave_one_out"] = Json::array();
+  for (const TableError& t : errors) j["leave_one_out"].push_back(to_json(t));
+  return j.dump(2) + "\n";
+}
+
+std::string leave_one_out_markdown(const std::vector<TableError>& errors) {
+  std::string out =
+      "| table | rows | constants as they are | fitted to the others | rows from 1 MiB up | as they are | fitted to the others "
+      "|\n"
+      "|---|---:|---:|---:|---:|---:|---:|\n";
+  for (const TableError& t : errors) {
+    out += fmt::format("| {} | {} | {} | {} | {} |", t.table, t.rows, percent(t.before), percent(t.after), t.large_rows);
+    out += t.large_rows > 0 ? fmt::format(" {} | {} |\n", percent(t.large_before), percent(t.large_after)) : " | |\n";
+  }
   return out;
 }
 

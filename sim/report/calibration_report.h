@@ -18,5 +18,7 @@ namespace lockstep {
 
 // Of tables that no fit has seen.
 [[nodiscard]] std::string leave_one_out_table(const std::vector<TableError>& errors);
+[[nodiscard]] std::string leave_one_out_json(const std::vector<TableError>& errors);
+[[nodiscard]] std::string leave_one_out_markdown(const std::vector<TableError>& errors);
 
 }  // namespace lockstep

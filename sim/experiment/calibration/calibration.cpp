@@ -7,7 +7,8 @@
 #include <memory>
 #include <numeric>
 
-#include "base/check.h"
+#include "base/diagnostics.h"
+#include "sim/experiment/collective_predictor.h"
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,9 @@ double median(std::vector<double> v) {
 class PredictedTable {
  public:
   PredictedTable(const MeasuredTable& table, std::vector<std::size_t> constants)
-      : table_(table), constants_(std::move(constants)), predictor_(table.cluster, table.question) {}
+      : table_(table),
+        constants_(std::move(constants)),
+        predictor_(table.cluster, {.kind = table.kind, .members = table.members, .algorithm = table.algorithm}) {}
 
   [[nodiscard]] const MeasuredTable& table() const { return table_; }
   [[nodiscard]] const std::vector<std::size_t>& constants() const { return constants_; }
@@ -64,9 +67,8 @@ class PredictedTable {
 
 bool spans_nodes(const MeasuredTable& t) {
   const auto on_node = static_cast<std::uint32_t>(t.cluster.gpus() / t.cluster.node_count());
-  const std::uint32_t first = t.question.members.front().value() / on_node;
-  return std::any_of(t.question.members.begin(), t.question.members.end(),
-                     [&](EndpointId e) { return e.value() / on_node != first; });
+  const std::uint32_t first = t.members.front().value() / on_node;
+  return std::any_of(t.members.begin(), t.members.end(), [&](EndpointId e) { return e.value() / on_node != first; });
 }
 
 // All tables of a fit and every constant that any of them depends on.
@@ -199,11 +201,18 @@ Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>
 
 std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables) {
   Fit fit(tuning);
-  for (const MeasuredTable& t : tables) fit.add(t, false);
+  for (const MeasuredTable& t : tables) {
+    if (t.rows.empty()) continue;
+    try {
+      fit.add(t, false);
+    } catch (const UserError&) {
+      continue;
+    }
+  }
   const LeastSquaresFit all = fit.run(
-      kLeaveOneOutPrior, [](std::size_t) { return true; }, fit.start(), fit.all_constants(), kMoreStarts);
+      kLeaveOneOutPrior, [](std::size_t) { return true; }, fit.start(), fit.all_constants(), 0);
   std::vector<TableError> errors;
-  for (std::size_t out = 0; out < tables.size(); ++out) {
+  for (std::size_t out = 0; out < fit.size(); ++out) {
     const std::vector<std::size_t>& own = fit.table(out).constants();
     // Tables that share no constant with it have no say.
     const auto counts = [&](std::size_t i) {

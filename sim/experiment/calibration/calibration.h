@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/experiment/calibration/constants.h"
-#include "sim/experiment/calibration/measured_table.h"
+#include "sim/experiment/measured_tables.h"
 
 namespace lockstep {
 
@@ -48,7 +48,8 @@ struct CalibrationOptions {
                                     const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options = {});
 
 // Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
-// to all tables has them. Errors `after` are those of such a prediction.
+// to all tables has them. Errors `after` are those of such a prediction. Tables without rows, and those whose algorithm the model
+// does not have on their GPUs, are left out.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -55,7 +55,7 @@ class CsvTables {
     if (!bytes) return refuse("size_bytes", fmt::format("'{}' is not a number of bytes", cell("size_bytes")));
     const std::optional<double> seconds = time_of(*kind, *gpus, *bytes.value);
     if (!seconds) return refuse("size_bytes", "has no time");
-    table(*kind, *gpus).rows.push_back({*bytes.value, *seconds});
+    table(*kind, *gpus).rows.push_back({.bytes = *bytes.value, .seconds = *seconds, .line = reader_.line()});
   }
 
   [[nodiscard]] std::optional<double> time_of(CollectiveKind kind, int gpus, std::int64_t bytes) const {
@@ -79,6 +79,8 @@ class CsvTables {
                        .gpus = gpus,
                        .nodes = count("n_nodes").value_or(1),
                        .gpu_name = std::string(cell("gpu_type")),
+                       .intra_fabric = std::string(cell("intra_fabric")),
+                       .inter_fabric = std::string(cell("inter_fabric")),
                        .rows = {}});
     return tables_.back();
   }

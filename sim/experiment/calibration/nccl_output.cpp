@@ -177,7 +177,7 @@ class LogReader {
     if (!bytes || !time || *time.value <= 0) {
       return refuse(all[time_at], fmt::format("'{}' is not a time in microseconds", all[time_at].text));
     }
-    table_.rows.push_back({*bytes.value, *time.value * 1e-6});
+    table_.rows.push_back({.bytes = *bytes.value, .seconds = *time.value * 1e-6, .line = line_});
     note_factor(all, time_at);
   }
 

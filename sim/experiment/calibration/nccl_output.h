@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "sim/experiment/calibration/measured_table.h"
+#include "sim/experiment/measured_tables.h"
 
 namespace lockstep {
 
@@ -23,17 +23,12 @@ struct NcclTable {
   std::string name;  // "FILE", "FILE table 2", or the table's id in a CSV
   Position position;
   std::optional<CollectiveKind> kind;
-  int gpus = 0;          // 0: not said
-  int nodes = 0;         // 0: not said
-  std::string gpu_name;  // of the first rank; may be empty
+  int gpus = 0;              // 0: not said
+  int nodes = 0;             // 0: not said
+  std::string gpu_name;      // of the first rank; may be empty
+  std::string intra_fabric;  // what connects GPUs and nodes, in words; logs do not say it
+  std::string inter_fabric;
   std::vector<MeasuredRow> rows;
-};
-
-// What is told besides the log, for what it does not say.
-struct NcclHints {
-  std::optional<CollectiveKind> kind;
-  int gpus = 0;
-  int nodes = 0;
 };
 
 // Rows without a time, and what looks like a row and is none, are warnings; a file without any table is an error.
