@@ -16,6 +16,7 @@ constexpr double kMostAddition = 17;     // 170 us, or by its root 3 ms
 // How far a constant may well be off. Launching kernels depends on the host and on how many GPUs a process drives; payload
 // shares are known within some per cent.
 constexpr double kLatencyDeviation = 1;
+constexpr double kHopDeviation = 0.4;
 constexpr double kAdditionDeviation = 2;
 constexpr double kLinkDeviation = 0.03;
 constexpr double kNicDeviation = 0.05;
@@ -44,7 +45,7 @@ void add_generation(const ServerSpec& server, std::vector<TunableConstant>& out)
   const auto of = [generation](auto& t) -> auto& { return t.of(generation); };
   const std::string at = fmt::format("generations.{}.", to_text(generation));
   out.push_back(duration(at + "launch", "start of a collective", of, &GenerationTuning::launch));
-  out.push_back(share(at + "hop_scale", "steps inside a node", of, &GenerationTuning::hop_scale, kLatencyDeviation));
+  out.push_back(share(at + "hop_scale", "steps inside a node", of, &GenerationTuning::hop_scale, kHopDeviation));
   if (server.gpu_ports() != nullptr) {
     out.push_back(duration(at + "fill", "filling of pipelines", of, &GenerationTuning::fill));
     out.back().acts_by_root = true;
@@ -54,10 +55,18 @@ void add_generation(const ServerSpec& server, std::vector<TunableConstant>& out)
   }
 }
 
+void add_nvls(const ServerSpec& server, std::vector<TunableConstant>& out) {
+  if (!server.nvls) return;
+  const GpuGeneration generation = server.gpu.generation;
+  const auto of = [generation](auto& t) -> auto& { return t.of(generation); };
+  out.push_back(share(fmt::format("generations.{}.nvls_share", to_text(generation)), "NVLS on NVLink", of,
+                      &GenerationTuning::nvls_share, kLinkDeviation));
+}
+
 void add_transport(Transport transport, std::vector<TunableConstant>& out) {
   const auto of = [transport](auto& t) -> auto& { return t.of(transport); };
   const std::string at = fmt::format("transports.{}.", to_text(transport));
-  out.push_back(share(at + "hop_scale", "steps between nodes", of, &TransportTuning::hop_scale, kLatencyDeviation));
+  out.push_back(share(at + "hop_scale", "steps between nodes", of, &TransportTuning::hop_scale, kHopDeviation));
   out.push_back(share(at + "fill_scale", "filling between nodes", of, &TransportTuning::fill_scale, kLatencyDeviation));
   out.push_back(share(at + "payload", "payload of NICs", of, &TransportTuning::payload, kNicDeviation));
 }
@@ -90,7 +99,10 @@ std::string TunableConstant::deviation_text(double x, double deviation, const Tu
 
 std::vector<TunableConstant> tunable_constants(const ClusterSpec& cluster, bool spans_nodes) {
   std::vector<TunableConstant> constants;
-  if (cluster.server) add_generation(*cluster.server, constants);
+  if (cluster.server) {
+    add_generation(*cluster.server, constants);
+    add_nvls(*cluster.server, constants);
+  }
   if (cluster.network && spans_nodes) add_transport(cluster.network->transport, constants);
   return constants;
 }
