@@ -12,7 +12,7 @@ namespace {
 
 Wire cable(const ClusterSpec& c, const std::optional<Rate>& speed, const std::optional<Duration>& latency) {
   const Rate nominal = speed ? *speed : c.network ? c.network->nic_rate : Rate();
-  const double payload_share = c.network ? c.network->payload_efficiency.value : 1;
+  const double payload_share = c.payload_share();
   const Duration hop = latency ? *latency : c.network ? c.network->link_latency : Duration();
   return {payload_share == 1 ? nominal : nominal.scaled(payload_share), nominal, hop};
 }
@@ -60,7 +60,7 @@ std::optional<Wire> host_memory_of(const ClusterSpec& c) {
 
 Server server_of(const ClusterSpec& c) {
   if (c.endpoints) return BareHost{};
-  const ServerSpec& s = *c.server;
+  const ServerSpec s = c.tuned_server();
   const Interconnect joined_by = s.joined_by();
   const NvlinkSpec* ports = s.gpu_ports();
   const Duration hop = s.nvlink_latency.value_or(Duration());
@@ -116,7 +116,7 @@ std::optional<GraphShape> cluster_graph(const ClusterSpec& c) {
   const GraphWires wires{.host = cable(c, c.host_link.speed, c.host_link.latency),
                          .trunk = cable(c, c.fabric_link.speed, c.fabric_link.latency),
                          .global = cable(c, c.core_link.speed, c.core_link.latency),
-                         .payload_share = c.network ? c.network->payload_efficiency.value : 1};
+                         .payload_share = c.payload_share()};
   if (c.fabric.dragonfly) return shape_dragonfly(*c.fabric.dragonfly, wires, c.node_count(), c.ports_per_node());
   if (c.fabric.torus) return shape_torus(*c.fabric.torus, wires, c.node_count(), c.ports_per_node());
   return shape_custom(*c.fabric.custom, wires, c.node_count(), c.ports_per_node());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/cluster_spec.h"
 
+#include <algorithm>
+
 #include "base/field_table.h"
 #include "topology/cluster_checks.h"
 #include "topology/hardware/limits.h"
@@ -33,6 +35,36 @@ Routing ClusterSpec::routing_choice() const {
   if (queue_pairs) choice.queue_pairs = *queue_pairs;
   if (flowlet_share) choice.flowlet_percent = percent(*flowlet_share);
   return choice;
+}
+
+namespace {
+
+Rate payload_of(Rate payload, Rate rate, double share) { return share == 1 ? payload : std::min(payload.scaled(share), rate); }
+
+void tune(std::optional<NvlinkSpec>& ports, double share) {
+  if (ports) ports->payload_per_link = payload_of(ports->payload_per_link, ports->rate_per_link, share);
+}
+
+void tune(PcieSpec& slot, double share) { slot.payload = payload_of(slot.payload, slot.rate, share); }
+
+}  // namespace
+
+ServerSpec ClusterSpec::tuned_server() const {
+  ServerSpec s = *server;
+  const GenerationTuning& own = tuning.of(s.gpu.generation);
+  tune(s.gpu.nvlink, own.link_payload);
+  tune(s.gpu.xgmi, own.link_payload);
+  tune(s.gpu.pcie, own.pcie_payload);
+  if (s.nic_pcie) tune(*s.nic_pcie, own.pcie_payload);
+  if (!s.pcie) return s;
+  if (s.pcie->uplink) tune(*s.pcie->uplink, own.pcie_payload);
+  if (s.pcie->staging) s.pcie->staging->rate = payload_of(s.pcie->staging->rate, s.gpu.pcie.rate, own.pcie_payload);
+  return s;
+}
+
+double ClusterSpec::payload_share() const {
+  if (!network) return 1;
+  return std::min(1.0, network->payload_efficiency.value * tuning.of(network->transport).payload);
 }
 
 std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed) {

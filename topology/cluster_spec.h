@@ -55,6 +55,10 @@ struct ClusterSpec {
   // The network's, or ECMP where there is no network, unless given here.
   [[nodiscard]] Routing routing_choice() const;
   [[nodiscard]] RoutingPolicy routing_policy() const { return routing_choice().policy; }
+  // The server with the payload rates of its links as the tuning has them. PRE: there is a server.
+  [[nodiscard]] ServerSpec tuned_server() const;
+  // Of the line rate of NICs and cables, as network and tuning have it.
+  [[nodiscard]] double payload_share() const;
 };
 
 [[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();

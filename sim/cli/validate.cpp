@@ -8,7 +8,9 @@
 
 #include "sim/cli/common_options.h"
 #include "sim/cli/verbs.h"
+#include "sim/experiment/calibration/calibration.h"
 #include "sim/experiment/validation.h"
+#include "sim/report/calibration_report.h"
 #include "sim/report/validation_report.h"
 
 namespace lockstep::cli {
@@ -29,6 +31,26 @@ std::string default_data(const ConfigLibrary& library, const Suite& suite) {
   throw UserError(fmt::format("the shipped table {} was not found", suite.default_file), "give --data FILE.csv");
 }
 
+// Of the collectives suite: each table predicted by constants fitted to the others.
+int run_leave_one_out(const VerbContext& context, std::istream& csv, const std::string& file) {
+  const Arguments& arguments = context.arguments;
+  const std::string format = arguments.text("format");
+  if (arguments.text("suite") != "collectives") {
+    throw UserError("--leave-one-out fits constants of the collective library", "give --suite collectives");
+  }
+  if (format == "csv") throw UserError("--leave-one-out has no csv", "give --format table, json or md");
+  Diagnostics diagnostics;
+  std::vector<SkippedRow> skipped;
+  const std::vector<MeasuredTable> tables = read_measured_tables(csv, file, context.library, skipped, diagnostics);
+  throw_if_errors(diagnostics);
+  if (tables.empty()) throw UserError(fmt::format("{}: no table is eligible", file));
+  const std::vector<TableError> errors = leave_one_out(tables.front().cluster.tuning, tables);
+  context.out << (format == "json" ? leave_one_out_json(errors)
+                  : format == "md" ? leave_one_out_markdown(errors)
+                                   : leave_one_out_table(errors));
+  return kOk;
+}
+
 int run(const VerbContext& context) {
   const Arguments& arguments = context.arguments;
   const Suite* suite = nullptr;
@@ -39,6 +61,7 @@ int run(const VerbContext& context) {
   const std::string file = arguments.has("data") ? arguments.text("data") : default_data(context.library, *suite);
   std::ifstream csv(file, std::ios::binary);
   if (!csv) throw UserError(fmt::format("{}: cannot be read", file));
+  if (arguments.has("leave-one-out")) return run_leave_one_out(context, csv, file);
   Diagnostics diagnostics;
   const SuiteResult result = suite->run(csv, file, context.library, diagnostics);
   throw_if_errors(diagnostics);
@@ -81,6 +104,7 @@ Verb validate_verb() {
           {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
            {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},
            {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
+           {.name = "leave-one-out", .doc = "of collectives: the error of each table by constants fitted to the other tables"},
            format_option({"table", "json", "csv", "md"})},
       .run = run};
 }

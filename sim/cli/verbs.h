@@ -11,6 +11,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb traffic_verb();
 [[nodiscard]] Verb sweep_verb();
 [[nodiscard]] Verb validate_verb();
+[[nodiscard]] Verb calibrate_verb();
 [[nodiscard]] Verb check_verb();
 [[nodiscard]] Verb list_verb();
 [[nodiscard]] Verb schema_verb();

@@ -12,15 +12,15 @@
 #include "sim/network/link_capacities.h"
 
 namespace lockstep {
-namespace {
 
 std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
   std::array<CollectiveTuning, 3> tunings;
   for (int nodes = 1; nodes <= 3; ++nodes) {
     CollectiveTuning& t = tunings[static_cast<std::size_t>(nodes - 1)];
     if (cluster.server) {
-      const GpuSpec& gpu = cluster.server->gpu;
-      const NvlinkSpec* ports = cluster.server->gpu_ports();
+      const ServerSpec server = cluster.tuned_server();
+      const GpuSpec& gpu = server.gpu;
+      const NvlinkSpec* ports = server.gpu_ports();
       t = ports != nullptr ? tuning_for(cluster.tuning, gpu.generation, ports->payload(), ports->ring_drain.value, nodes)
                            : tuning_for(cluster.tuning, gpu.generation, Rate::units(0), 0, nodes);
     } else {
@@ -33,16 +33,16 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
     t.network_peer_rate = t.pairs.peer_rate(cluster.network->nic_rate);
     t.network_channel_rate = cluster.network->channel_rate();
     const TransportTuning& transport = cluster.tuning.of(cluster.network->transport);
-    const Duration message = cluster.network->message_latency + transport.message_latency;
-    t.network_fill = cluster.network->pipeline_fill + transport.fill;
-    for (ProtocolCost& cost : t.ring) cost.network_hop += message;
-    for (ProtocolCost& cost : t.tree) cost.network_hop += message;
-    t.switches.add_network_latency(message);
+    t.network_fill = scaled(cluster.network->pipeline_fill, transport.fill_scale);
+    for (auto* costs : {&t.ring, &t.tree}) {
+      for (ProtocolCost& cost : *costs) {
+        cost.network_hop = scaled(cost.network_hop + cluster.network->message_latency, transport.hop_scale);
+      }
+    }
+    t.switches.add_network_latency(cluster.network->message_latency, transport.hop_scale);
   }
   return tunings;
 }
-
-}  // namespace
 
 PreparedCluster::PreparedCluster(const ClusterSpec& cluster, std::uint64_t seed)
     : network(build_network(cluster)),

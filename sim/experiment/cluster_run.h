@@ -15,6 +15,9 @@
 
 namespace lockstep {
 
+// The constants of its collective library, for groups on one node, two nodes, more.
+[[nodiscard]] std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster);
+
 struct PreparedCluster {
   // PRE: the spec passed its validation.
   PreparedCluster(const ClusterSpec& cluster, std::uint64_t seed);

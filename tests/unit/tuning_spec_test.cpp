@@ -31,18 +31,18 @@ TEST(Tuning, ShippedConstantsAreThoseOfTheTuner) {
   EXPECT_EQ(t.of(GpuGeneration::kVolta).ll_limit[2], Rate::bytes_per_second(20.4e9));
 }
 
-// Launch is added to every base, hop_scale multiplies the hops inside a node, message latencies add up between nodes:
-// simple ring 8.4 + 5 us, 3.4 x 2 us over NVLink, 14 + 1 us over the network, whose own file adds nothing.
+// Launch is added to every base, hop_scale multiplies hops, inside a node and between nodes: simple ring 8.4 + 5 us, 3.4 x 2 us over
+// NVLink, 14 x 0.5 us over the network, whose own file adds nothing.
 TEST(Tuning, AClusterMayChangeSingleConstants) {
-  const auto c = test::read_cluster("kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-8x400\n",
-                                    {"tuning.generations.hopper.launch=5 us", "tuning.generations.hopper.hop_scale=2",
-                                     "tuning.transports.ib.message_latency=1 us"});
+  const auto c = test::read_cluster(
+      "kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-8x400\n",
+      {"tuning.generations.hopper.launch=5 us", "tuning.generations.hopper.hop_scale=2", "tuning.transports.ib.hop_scale=0.5"});
   ASSERT_TRUE(c.is_good) << c.messages.front();
   const PreparedCluster prepared(c.spec, 0);
   const ProtocolCost& simple = prepared.tunings[1].ring[kSimple];
   EXPECT_DOUBLE_EQ(microseconds(simple.base), 13.4);
   EXPECT_DOUBLE_EQ(microseconds(simple.nvlink_hop), 6.8);
-  EXPECT_DOUBLE_EQ(microseconds(simple.network_hop), 15);
+  EXPECT_DOUBLE_EQ(microseconds(simple.network_hop), 7);
 }
 
 TEST(Tuning, IsThatOfNcclUnlessAClusterNamesAnother) {

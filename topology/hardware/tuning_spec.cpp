@@ -52,6 +52,12 @@ const FieldTable<GenerationTuning>& generation_fields() {
     t.field("nvls_share", &GenerationTuning::nvls_share)
         .range(0.01, 1)
         .doc("of NVLink that NVLS fills, where the generation has it");
+    t.field("link_payload", &GenerationTuning::link_payload)
+        .range(0.1, 2)
+        .doc("of the payload rate that the GPU states for its NVLink or xGMI ports");
+    t.field("pcie_payload", &GenerationTuning::pcie_payload)
+        .range(0.1, 2)
+        .doc("of the payload rate that GPU and server state for their PCIe slots");
     t.field("ll_limit", &GenerationTuning::ll_limit)
         .required()
         .range(kLowestRate, kHighestRate)
@@ -87,10 +93,11 @@ const FieldTable<GenerationTunings>& generations_fields() {
 const FieldTable<TransportTuning>& transport_fields() {
   static const FieldTable<TransportTuning> table = [] {
     FieldTable<TransportTuning> t;
-    t.field("message_latency", &TransportTuning::message_latency)
-        .range(Duration(), kLongestLatency)
-        .doc("added to that of the network");
-    t.field("fill", &TransportTuning::fill).range(Duration(), kLongestLatency).doc("added to the pipeline_fill of the network");
+    t.field("hop_scale", &TransportTuning::hop_scale)
+        .range(0.01, 100)
+        .doc("of the steps between nodes: the protocol's own and the message_latency of the network");
+    t.field("fill_scale", &TransportTuning::fill_scale).range(0.01, 100).doc("of the pipeline_fill of the network");
+    t.field("payload", &TransportTuning::payload).range(0.1, 2).doc("of the payload efficiency that the network states");
     return t;
   }();
   return table;
@@ -111,41 +118,49 @@ const FieldTable<TransportTunings>& transports_fields() {
   return table;
 }
 
-}  // namespace
-
-const GenerationTuning& TuningSpec::of(GpuGeneration generation) const {
+// Of a constant or a changeable value.
+template <class Tunings>
+auto& pick(Tunings& t, GpuGeneration generation) {
   switch (generation) {
     case GpuGeneration::kVolta:
-      return generations.volta;
+      return t.volta;
     case GpuGeneration::kTuring:
-      return generations.turing;
+      return t.turing;
     case GpuGeneration::kAmpere:
-      return generations.ampere;
+      return t.ampere;
     case GpuGeneration::kAda:
-      return generations.ada;
+      return t.ada;
     case GpuGeneration::kHopper:
-      return generations.hopper;
+      return t.hopper;
     case GpuGeneration::kBlackwell:
-      return generations.blackwell;
+      return t.blackwell;
     case GpuGeneration::kCdna3:
-      return generations.cdna3;
+      return t.cdna3;
   }
   LOCKSTEP_CHECK(false, "unknown GPU generation {}", static_cast<int>(generation));
 }
 
-const TransportTuning& TuningSpec::of(Transport transport) const {
+template <class Tunings>
+auto& pick(Tunings& t, Transport transport) {
   switch (transport) {
     case Transport::kInfiniBand:
-      return transports.ib;
+      return t.ib;
     case Transport::kRoce:
-      return transports.roce;
+      return t.roce;
     case Transport::kEfa:
-      return transports.efa;
+      return t.efa;
     case Transport::kTcp:
-      return transports.tcp;
+      return t.tcp;
   }
   LOCKSTEP_CHECK(false, "unknown transport {}", static_cast<int>(transport));
 }
+
+}  // namespace
+
+const GenerationTuning& TuningSpec::of(GpuGeneration generation) const { return pick(generations, generation); }
+GenerationTuning& TuningSpec::of(GpuGeneration generation) { return pick(generations, generation); }
+const TransportTuning& TuningSpec::of(Transport transport) const { return pick(transports, transport); }
+TransportTuning& TuningSpec::of(Transport transport) { return pick(transports, transport); }
 
 const FieldTable<TuningSpec>& tuning_fields() {
   static const FieldTable<TuningSpec> table = [] {

@@ -6,8 +6,9 @@
 //
 //   base of a protocol  = its own + launch of the generation
 //   hop inside a node   = its own x hop_scale of the generation
-//   hop between nodes   = its own + message_latency of the network and of the transport
-//   fill between nodes  = pipeline_fill of the network + fill of the transport
+//   hop between nodes   = (its own + message_latency of the network) x hop_scale of the transport
+//   fill between nodes  = pipeline_fill of the network x fill_scale of the transport
+//   payload rates       = those of GPU, server and network x a share that is 1 unless it was calibrated, at most the data-sheet rate
 #pragma once
 
 #include <string>
@@ -39,6 +40,8 @@ struct GenerationTuning {
   double hop_scale = 1;
   Duration fill;               // of a pipeline of chunks over NVLink or xGMI (workloads/collectives/tuning.h)
   double nvls_share = 1;       // of NVLink that NVLS fills, where the generation has it
+  double link_payload = 1;     // of the payload rate of NVLink (xGMI) ports
+  double pcie_payload = 1;     // of that of PCIe slots
   std::vector<Rate> ll_limit;  // of groups on one node, two nodes, more
 };
 
@@ -53,9 +56,11 @@ struct GenerationTunings {
   GenerationTuning cdna3;
 };
 
+// Of what the network states, and for hop_scale also of what the protocols add.
 struct TransportTuning {
-  Duration message_latency;
-  Duration fill;
+  double hop_scale = 1;
+  double fill_scale = 1;
+  double payload = 1;
 };
 
 // A member for each Transport.
@@ -75,7 +80,9 @@ struct TuningSpec {
   TransportTunings transports;
 
   [[nodiscard]] const GenerationTuning& of(GpuGeneration generation) const;
+  [[nodiscard]] GenerationTuning& of(GpuGeneration generation);
   [[nodiscard]] const TransportTuning& of(Transport transport) const;
+  [[nodiscard]] TransportTuning& of(Transport transport);
 };
 
 [[nodiscard]] const FieldTable<TuningSpec>& tuning_fields();

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "topology/hardware/tuning_spec.h"
+#include "workloads/collectives/tuning.h"
 
 namespace lockstep {
 namespace {
@@ -56,9 +57,9 @@ bool nvls_beats_ring(const NvlsTuning& t, int gpus, Rate nvlink) {
   return 2 * t.tuner_share * (channels - 1) / channels * heads * *speed > port;
 }
 
-void SwitchTuning::add_network_latency(Duration latency) {
+void SwitchTuning::add_network_latency(Duration latency, double scale) {
   for (Duration* d : {&nvls.tree_hop, &nvls.reduction_hop, &collnet.direct_network, &collnet.chain_network, &pat.network_hop}) {
-    *d += latency;
+    *d = scaled(*d + latency, scale);
   }
 }
 

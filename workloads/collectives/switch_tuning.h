@@ -59,8 +59,8 @@ struct SwitchTuning {
   NvlsTuning nvls;
   CollnetTuning collnet;
   PatTuning pat;
-  // What a transport's software adds to every message between nodes.
-  void add_network_latency(Duration latency);
+  // What a transport's software adds to every message between nodes, and `scale` of the sum.
+  void add_network_latency(Duration latency, double scale);
 };
 // `nodes`: one, two, more.
 [[nodiscard]] SwitchTuning switch_tuning_for(const TuningSpec& spec, GpuGeneration generation, int nodes);

@@ -14,9 +14,7 @@ using ProtocolCosts = std::array<ProtocolCost, kProtocolCount>;
 
 ProtocolCosts costs_of(const AlgorithmTuning& algorithm, const GenerationTuning& generation, int nodes) {
   LOCKSTEP_CHECK(generation.ll_limit.size() == 3, "the tuning was not read");
-  const auto hop = [&](Duration d) {
-    return generation.hop_scale == 1 ? d : Duration::from_seconds(d.seconds() * generation.hop_scale);
-  };
+  const auto hop = [&](Duration d) { return scaled(d, generation.hop_scale); };
   const auto cost = [&](const ProtocolTuning& p) {
     return ProtocolCost{.base = p.base + generation.launch,
                         .nvlink_hop = hop(p.nvlink_hop),
@@ -36,6 +34,8 @@ std::string_view to_text(Protocol p) {
   constexpr std::array<std::string_view, kProtocolCount> names = {"LL", "LL128", "Simple"};
   return names[static_cast<std::size_t>(p)];
 }
+
+Duration scaled(Duration d, double factor) { return factor == 1 ? d : Duration::from_seconds(d.seconds() * factor); }
 
 Duration fill_time(Duration fill, std::int64_t bytes, Rate rate) {
   if (fill <= Duration{} || bytes == 0 || rate.units() == 0) return {};

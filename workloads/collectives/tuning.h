@@ -59,6 +59,9 @@ struct CollectiveTuning {
 // (a DGX A100) needs 3 MB, 95 % of it a gigabyte. No time for no bytes or no fill.
 [[nodiscard]] Duration fill_time(Duration fill, std::int64_t bytes, Rate rate);
 
+// To the nearest picosecond.
+[[nodiscard]] Duration scaled(Duration d, double factor);
+
 // Of two bounds of which 0 is none.
 [[nodiscard]] constexpr Rate lower_of(Rate a, Rate b) {
   if (a.units() == 0) return b;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the collective library fitted to measured tables, all tables together: one set per generation of GPU and per
+// transport, none per table. Residuals are log(predicted / measured) in units of what repeated runs differ by; priors keep what
+// the tables cannot tell where it was.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/experiment/calibration/constants.h"
+#include "sim/experiment/measured_tables.h"
+
+namespace lockstep {
+
+struct FittedConstant {
+  TunableConstant constant;
+  double offset = 0;
+  double deviation = 0;   // of the offset, after the fit
+  double determined = 0;  // 0: the tables say nothing of it, 1: they say all
+  bool is_at_bound = false;
+};
+
+struct TableError {
+  std::string table;
+  std::size_t rows = 0;
+  double before = 0;  // median of |predicted / measured - 1|, of time
+  double after = 0;
+  double large_before = 0;  // the same of rows from 1 MiB up; 0 where there are none
+  double large_after = 0;
+  std::size_t large_rows = 0;
+  bool is_fitted = true;  // the fit has seen the table
+};
+
+struct Calibration {
+  TuningSpec before;
+  TuningSpec after;
+  std::vector<FittedConstant> constants;
+  std::vector<TableError> tables;  // fitted ones first, then those held out, in the order given
+};
+
+struct CalibrationOptions {
+  // Of the belief in the constants as they are: 1 as stated with them (constants.h), less to let the tables decide.
+  double prior_weight = 1;
+};
+
+// PRE: there is a row. All clusters' tunings are replaced by `tuning`, where the fit begins.
+[[nodiscard]] Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
+                                    const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options = {});
+
+// Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
+// to all tables has them. Errors `after` are those of such a prediction. Tables without rows, and those whose algorithm the model
+// does not have on their GPUs, are left out.
+[[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
+
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <map>
+
+#include "base/csv.h"
+#include "base/quantity.h"
+#include "sim/experiment/calibration/nccl_output.h"
+#include "sim/experiment/collective.h"
+
+namespace lockstep {
+namespace {
+
+std::optional<double> positive(std::string_view text) {
+  const Parsed<double> v = text.empty() ? Parsed<double>{} : parse_double(text);
+  return v && *v.value > 0 ? v.value : std::nullopt;
+}
+
+class CsvTables {
+ public:
+  CsvTables(std::istream& in, const std::string& file, Diagnostics& d) : reader_(in, file, d), d_(d), file_(file) {
+    for (const char* name : {"table_id", "collective", "n_gpus", "size_bytes"}) {
+      if (reader_.column(name) == CsvReader::npos) d.error({file, 1, 1}, {}, fmt::format("the column '{}' is missing", name));
+    }
+    if (!has("time_us") && !has("algbw_GBps") && !has("busbw_GBps")) {
+      d.error({file, 1, 1}, {}, "no column has times", "one of time_us, algbw_GBps, busbw_GBps");
+    }
+  }
+
+  std::vector<NcclTable> read() {
+    while (reader_.next()) row();
+    return std::move(tables_);
+  }
+
+ private:
+  [[nodiscard]] bool has(const char* name) const { return reader_.column(name) != CsvReader::npos; }
+  [[nodiscard]] std::string_view cell(const char* name) const {
+    const std::size_t at = reader_.column(name);
+    return at == CsvReader::npos ? std::string_view() : reader_[at];
+  }
+  [[nodiscard]] std::optional<int> count(const char* name) const {
+    const Parsed<std::int64_t> v = parse_int(cell(name));
+    return v && *v.value > 0 && *v.value < (1 << 24) ? std::optional(static_cast<int>(*v.value)) : std::nullopt;
+  }
+
+  void row() {
+    const auto refuse = [&](const char* column, const std::string& why) {
+      d_.warning(reader_.position(reader_.column(column)), {}, why, "the row is not read");
+    };
+    const std::optional<CollectiveKind> kind = nccl_collective(cell("collective"));
+    if (!kind) return refuse("collective", fmt::format("no collective is called '{}'", cell("collective")));
+    const std::optional<int> gpus = count("n_gpus");
+    if (!gpus) return refuse("n_gpus", fmt::format("'{}' is not a number of GPUs", cell("n_gpus")));
+    const Parsed<std::int64_t> bytes = parse_int(cell("size_bytes"));
+    if (!bytes) return refuse("size_bytes", fmt::format("'{}' is not a number of bytes", cell("size_bytes")));
+    const std::optional<double> seconds = time_of(*kind, *gpus, *bytes.value);
+    if (!seconds) return refuse("size_bytes", "has no time");
+    table(*kind, *gpus).rows.push_back({.bytes = *bytes.value, .seconds = *seconds, .line = reader_.line()});
+  }
+
+  [[nodiscard]] std::optional<double> time_of(CollectiveKind kind, int gpus, std::int64_t bytes) const {
+    if (const auto us = positive(cell("time_us"))) return *us * 1e-6;
+    const auto size = static_cast<double>(bytes) * 1e-9;
+    if (const auto algbw = positive(cell("algbw_GBps"))) return size / *algbw;
+    if (const auto busbw = positive(cell("busbw_GBps"))) {
+      return size * busbw_factor(kind, static_cast<std::size_t>(gpus)) / *busbw;
+    }
+    return {};
+  }
+
+  NcclTable& table(CollectiveKind kind, int gpus) {
+    const std::string id(cell("table_id"));
+    const auto known = at_.find(id);
+    if (known != at_.end()) return tables_[known->second];
+    at_[id] = tables_.size();
+    tables_.push_back({.name = id,
+                       .position = {file_, reader_.line(), 1},
+                       .kind = kind,
+                       .gpus = gpus,
+                       .nodes = count("n_nodes").value_or(1),
+                       .gpu_name = std::string(cell("gpu_type")),
+                       .intra_fabric = std::string(cell("intra_fabric")),
+                       .inter_fabric = std::string(cell("inter_fabric")),
+                       .rows = {}});
+    return tables_.back();
+  }
+
+  CsvReader reader_;
+  Diagnostics& d_;
+  const std::string& file_;
+  std::map<std::string, std::size_t> at_;
+  std::vector<NcclTable> tables_;
+};
+
+}  // namespace
+
+std::vector<NcclTable> read_nccl_csv(std::istream& in, const std::string& file, Diagnostics& d) {
+  CsvTables tables(in, file, d);
+  if (d.has_errors()) return {};
+  std::vector<NcclTable> read = tables.read();
+  if (read.empty()) d.error({file, 0, 0}, {}, "has no row with a time");
+  return read;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/experiment/collective_predictor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "sim/experiment/collective.h"
+
+namespace lockstep {
+namespace {
+
+bool is_staged(CollectiveKind kind) {
+  return std::find(std::begin(kStagedKinds), std::end(kStagedKinds), kind) != std::end(kStagedKinds);
+}
+
+}  // namespace
+
+CollectivePredictor::CollectivePredictor(ClusterSpec cluster, CollectiveQuestion question)
+    : cluster_(std::move(cluster)), question_(std::move(question)) {
+  LOCKSTEP_CHECK(question_.members.size() >= 2, "a collective of {} members", question_.members.size());
+  prepare();
+  // The engine says what cannot be done, and why.
+  const CollectiveRequest request{.kind = question_.kind,
+                                  .sizes = {1},
+                                  .members = question_.members,
+                                  .algorithm = question_.algorithm,
+                                  .protocol = question_.protocol};
+  (void)run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow);
+}
+
+void CollectivePredictor::prepare() {
+  prepared_ = std::make_unique<const PreparedCluster>(cluster_, 0);
+  tunings_ = prepared_->tunings;
+  if (!is_staged(question_.kind)) return;
+  std::vector<FormRoute> routes;
+  shape_ = shape_communicator(
+      prepared_->router,
+      {.members = question_.members, .kinds = 1u << static_cast<unsigned>(question_.kind), .algorithm = question_.algorithm},
+      routes);
+}
+
+void CollectivePredictor::retune(const TuningSpec& tuning) {
+  const ServerSpec* server = cluster_.server ? &*cluster_.server : nullptr;
+  const auto payloads = [&](const TuningSpec& t) {
+    const GenerationTuning* own = server != nullptr ? &t.of(server->gpu.generation) : nullptr;
+    return std::array{own != nullptr ? own->link_payload : 1, own != nullptr ? own->pcie_payload : 1,
+                      cluster_.network ? t.of(cluster_.network->transport).payload : 1};
+  };
+  const bool same_rates = payloads(tuning) == payloads(cluster_.tuning);
+  cluster_.tuning = tuning;
+  if (!same_rates) return prepare();
+  tunings_ = tunings_of(cluster_);
+}
+
+double CollectivePredictor::seconds(std::int64_t bytes) {
+  if (!is_staged(question_.kind)) {
+    const CollectiveRequest request{.kind = question_.kind, .sizes = {bytes}, .members = question_.members};
+    return run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow).front().time_s;
+  }
+  lower_collective({.ring = shape_.ring,
+                    .closed_rate = shape_.closed_rate,
+                    .open_rate = shape_.open_rate,
+                    .others = shape_.others,
+                    .tunings = tunings_,
+                    .kind = question_.kind,
+                    .bytes = bytes,
+                    .algorithm = question_.algorithm,
+                    .protocol = question_.protocol ? &*question_.protocol : nullptr},
+                   lowered_);
+  return undisturbed_seconds(lowered_);
+}
+
+std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node) {
+  const auto on_node = static_cast<int>(cluster.gpus() / cluster.node_count());
+  LOCKSTEP_CHECK(nodes <= cluster.node_count() && per_node <= on_node, "{} x {} GPUs of {} x {}", nodes, per_node,
+                 cluster.node_count(), on_node);
+  std::vector<EndpointId> members;
+  for (int node = 0; node < nodes; ++node) {
+    for (int gpu = 0; gpu < per_node; ++gpu)
+      members.push_back(EndpointId::from_index(static_cast<std::size_t>(node * on_node + gpu)));
+  }
+  return members;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time of one collective alone on a cluster, for many sizes and many values of the library's constants: what calibration asks for
+// thousands of times. A collective that runs in stages is alone on its links, so its time is the sum over stages of latency +
+// bytes / undisturbed rate, which is what the engine gives to the picosecond per stage; all_to_all and send_recv run on the engine.
+//
+// Cost: a shape when a rate of the network changes, else microseconds for a size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/experiment/cluster_run.h"
+#include "workloads/collectives/communicator.h"
+#include "workloads/program.h"
+
+namespace lockstep {
+
+struct CollectiveQuestion {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::vector<EndpointId> members;  // at least two
+  Algorithm algorithm = Algorithm::kAuto;
+  std::optional<Protocol> protocol = {};
+};
+
+class CollectivePredictor {
+ public:
+  // PRE: the cluster passed its validation and has the members. Throws UserError when the algorithm cannot do it on them.
+  CollectivePredictor(ClusterSpec cluster, CollectiveQuestion question);
+
+  // From now on with these constants instead of the cluster's.
+  void retune(const TuningSpec& tuning);
+  // `bytes`: the larger per-rank buffer.
+  [[nodiscard]] double seconds(std::int64_t bytes);
+
+ private:
+  void prepare();
+
+  ClusterSpec cluster_;
+  CollectiveQuestion question_;
+  std::unique_ptr<const PreparedCluster> prepared_;
+  std::array<CollectiveTuning, 3> tunings_;
+  CommunicatorShape shape_;
+  LoweredCollective lowered_;
+};
+
+// The first `per_node` GPUs of each of the first `nodes` nodes.
+[[nodiscard]] std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node);
+
+}  // namespace lockstep
