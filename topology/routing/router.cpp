@@ -83,7 +83,7 @@ Router::Router(const Network& network, const Routing& routing, std::uint64_t see
       break;
     }
   }
-  is_bundling_ = bundling == Bundling::kOn && spread_ == weight_ && !routing.is_hashed();
+  is_bundling_ = bundling == Bundling::kOn && routing.is_spread();
 }
 
 std::int64_t Router::choose(const Hop& hop, std::uint64_t flow_key, int queue_pair) const {

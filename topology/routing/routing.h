@@ -25,6 +25,8 @@ struct Routing {
 
   // Whether paths depend on flow keys and the seed.
   [[nodiscard]] bool is_hashed() const { return policy == RoutingPolicy::kEcmp || policy == RoutingPolicy::kFlowlet; }
+  // Whether every connection is spread over all paths.
+  [[nodiscard]] bool is_spread() const { return policy == RoutingPolicy::kSpray || policy == RoutingPolicy::kAdaptive; }
   bool operator==(const Routing&) const = default;
 };
 [[nodiscard]] std::string to_text(const Routing& routing);  // "ecmp", "ecmp:4"
