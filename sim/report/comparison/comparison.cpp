@@ -180,17 +180,17 @@ class Comparer {
            const ResultValue* b) {
     if (!rules_.is_compared(metric, facts)) return;
     Difference x{.row = row, .metric = metric, .facts = facts, .a = a, .b = b};
-    if (a == nullptr || b == nullptr) {
-      x.verdict = Verdict::kDifferent;
-    } else if (facts.aspect != Aspect::kQuestion && a->kind != b->kind) {
+    const bool is_pair = a != nullptr && b != nullptr;
+    if (is_pair && facts.aspect != Aspect::kQuestion && a->kind != b->kind) {
       d_.error({b_.source, b->line, b->column}, metric,
                fmt::format("'{}' is {}, but {}:{}:{} has {}, '{}'", b->text, to_text(b->kind), a_.source, a->line, a->column,
                            to_text(a->kind), a->text),
                "are these results of the same kind?");
       return;
-    } else if (a->text == b->text) {
+    }
+    if (is_pair && a->text == b->text) {
       x.relative = 0;
-    } else if (facts.aspect == Aspect::kQuestion || a->kind == ValueKind::kWord) {
+    } else if (!is_pair || facts.aspect == Aspect::kQuestion || a->kind == ValueKind::kWord) {
       x.verdict = Verdict::kDifferent;
     } else if (a->kind == ValueKind::kFlag) {
       x.verdict = verdict_of(facts.better, b->number - a->number);

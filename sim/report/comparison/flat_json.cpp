@@ -22,10 +22,19 @@ constexpr KindOfResult kKinds[] = {{"seeds", "routings"},         {"collective",
                                    {"bisection_bps", "topology"}, {"constants", "calibration"}};
 
 // What names an entry of a list; the first set of which it has all keys.
-const std::initializer_list<std::initializer_list<const char*>> kNames = {
-    {"name"},          {"size_bytes", "routing"}, {"size_bytes"}, {"routing"}, {"source", "row", "metric"},
-    {"source", "row"}, {"tier", "ends"},          {"tier"},       {"table"},   {"path"},
-    {"what"}};
+const std::initializer_list<std::initializer_list<const char*>> kNames = {{"name"},
+                                                                          {"size_bytes", "routing"},
+                                                                          {"size_bytes"},
+                                                                          {"routing"},
+                                                                          {"source", "row", "metric"},
+                                                                          {"source", "row"},
+                                                                          {"tier", "ends"},
+                                                                          {"tier"},
+                                                                          {"algorithm", "protocol"},
+                                                                          {"algorithm"},
+                                                                          {"table"},
+                                                                          {"path"},
+                                                                          {"what"}};
 
 // Lists that are the result itself: their names say nothing.
 bool is_main_list(std::string_view name) { return name == "rows" || name == "predictions"; }
@@ -38,8 +47,7 @@ class JsonFlattener {
     for (std::size_t i = 0; i < node.size(); ++i) {
       const std::string& key = node.key(i);
       if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-      const std::string metric = prefix.empty() ? key : prefix + "." + key;
-      value(node.at(i), key, metric, row);
+      value(node.at(i), key, prefix.empty() ? key : fmt::format("{}.{}", prefix, key), row);
     }
   }
 
@@ -74,7 +82,7 @@ class JsonFlattener {
       const std::string above = result_.rows[row].key;
       const std::size_t own = result_.rows.size();
       ResultRow& added = result_.rows.emplace_back();
-      added.key = (above.empty() ? "" : above + " ") + (is_main ? "" : key + " ") + name;
+      added.key = fmt::format("{}{}{}{}{}", above, above.empty() ? "" : " ", is_main ? "" : key, is_main ? "" : " ", name);
       added.is_sample = key == "links";
       map(entry, is_main ? "" : metric, own, names);
     }
