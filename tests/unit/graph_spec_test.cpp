@@ -123,6 +123,10 @@ TEST(GraphSpec, AClusterHasOneFabric) {
       (Names{
           "c.yaml:7:11: error: fabric.spines: belongs to a fabric of leaves and spines, and this one is a torus (remove it)",
           "c.yaml:8:11: error: fabric.wiring: belongs to a fabric of leaves and spines, and this one is a torus (remove it)"}));
+  EXPECT_EQ(
+      errors(4, "  torus: {dimensions: [4]}\n  in_network_reduction: true\n"),
+      (Names{"c.yaml:7:25: error: fabric.in_network_reduction: belongs to a fabric of leaves and spines, and this one is a "
+             "torus (remove it)"}));
 }
 
 TEST(GraphSpec, NodesNeedRoom) {

@@ -125,6 +125,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadServer{"TooManyGpus", server("l40s", "  gpus: 129\n"),
                   "c.yaml:6:9: error: server.gpus: is above 128, the most for a server that is not one NVSwitch over one PCIe "
                   "hub"},
+        BadServer{"NvlsWithoutNvSwitch", server("h100-sxm", "  gpus: 4\n  interconnect: pcie\n  nvls: true\n"),
+                  "c.yaml:8:9: error: server.nvls: needs GPUs on an NVSwitch (give interconnect: nvswitch, or nvls: false)"},
+        BadServer{"NvlsBeforeHopper", server("a100-80", "  gpus: 4\n  nvls: true\n" + kXgmi),
+                  "c.yaml:7:9: error: server.nvls: needs a Hopper or Blackwell GPU, and this one is ampere (use such a GPU, or "
+                  "nvls: false)"},
+        BadServer{"LimitWithoutNvls", server("h100-sxm", "  gpus: 4\n  nvls_limit: 1 GB/s\n" + kXgmi),
+                  "c.yaml:7:15: error: server.nvls_limit: needs nvls: true (give nvls: true, or remove it)"},
         BadServer{"TwoKindsOfPorts",
                   "kind: cluster\nnodes: 1\nserver: {preset: l40s-4, gpu: {preset: l40s, nvlink: {links: 1, rate_per_link: 25 "
                   "GB/s, payload_per_link: 20 GB/s}, xgmi: {links: 1, rate_per_link: 25 GB/s, payload_per_link: 20 GB/s}}}\n",
