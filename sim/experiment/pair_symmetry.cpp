@@ -82,7 +82,9 @@ class LinkClasses {
 std::optional<AlikePairs> alike_pairs(const Router& router, std::span<const EndpointId> members) {
   const Network& net = router.network();
   const auto* clos = std::get_if<FoldedClos>(&net.fabric());
-  if (router.routing().policy != RoutingPolicy::kSpray || clos == nullptr || !are_all(net, members)) return std::nullopt;
+  const RoutingPolicy policy = router.routing().policy;
+  const bool is_spread = policy == RoutingPolicy::kSpray || policy == RoutingPolicy::kAdaptive;
+  if (!is_spread || clos == nullptr || !are_all(net, members)) return std::nullopt;
   if (!has_equal_nodes(net, clos->has_rails()) || !is_full(net, *clos)) return std::nullopt;
   LinkClasses classes(router);
   if (!classes.are_alike()) return std::nullopt;

@@ -4,7 +4,7 @@
 // easy as 512.
 //
 // Alike they are, by permutations of pods, units or racks, nodes and rails that keep the wiring, when
-//   - all GPUs of the cluster take part, and everything is sprayed;
+//   - all GPUs of the cluster take part, and everything is spread evenly (spray, adaptive);
 //   - nodes are NVSwitch boxes with a hub of PCIe, or bare hosts, and every NIC belongs to equally many GPUs; where rails matter, to one;
 //   - every rack and every pod of a folded Clos is full;
 //   - links of one tier and direction are alike, which is looked up: none has failed or is slower than the rest.

@@ -120,6 +120,7 @@ inline Network random_network(const std::array<Wire, 3>& fabric_wires = {kUnitWi
                  .host = fabric_wires[0],
                  .leaf_spine = fabric_wires[1],
                  .spine_core = fabric_wires[2]};
+  plan.uses_pxn = between(0, 1) == 1;
   return Network(plan);
 }
 

@@ -149,6 +149,9 @@ inline void draw_wiring(ServerSpec& server) {
     tree.switches_per_socket = static_cast<int>(draw(0, 2));
     tree.inter_socket = {Rate::bytes_per_second(40e9), Rate::bytes_per_second(draw_one({6e9, 20e9})), Duration::nanos(100)};
     tree.p2p = draw_chance(2);
+    tree.peer_efficiency = {draw_one({1.0, 0.8})};
+    if (draw_chance(2))
+      tree.host_memory = PcieSpec{Rate::bytes_per_second(60e9), Rate::bytes_per_second(draw_one({9e9, 60e9}))};
     if (!tree.p2p) tree.staging = {Rate::bytes_per_second(22e9), Duration::micros(10)};
   }
   if (draw_chance(3)) return;  // an NVSwitch

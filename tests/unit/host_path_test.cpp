@@ -46,8 +46,9 @@ TEST(HostPath, WithGpudirectMemoryIsOutOfTheWay) {
 // One socket of 16 GB/s of memory, a fast NIC: 1 GB out and 1 GB in at once are each written and read, 4 GB through the memory.
 TEST(HostPath, MemoryIsSharedByAllThatIsStaged) {
   const ClusterSpec spec = test::shipped_cluster(
-      "a100-pcie-hdr100", {"nodes=2", "network=ib-1x200", "gpudirect=false", "network.host_path_rate=24 GB/s",
-                           "server.pcie={sockets: 1, switches_per_socket: 1, host_memory: {rate: 20 GB/s, payload: 16 GB/s}}"});
+      "a100-pcie-hdr100",
+      {"nodes=2", "network=ib-1x200", "gpudirect=false", "network.host_path_rate=24 GB/s",
+       "server.pcie={sockets: 1, switches_per_socket: 1, inter_socket: null, host_memory: {rate: 20 GB/s, payload: 16 GB/s}}"});
   EXPECT_NEAR(run(spec, CollectiveKind::kSendRecv, {0, 8}, 1'000'000'000).busbw_gb_per_s, 4, 0.01);
 }
 
@@ -73,7 +74,7 @@ TEST(HostPath, GpudirectMakesTheDifferenceThatWasReported) {
                Algorithm::kTree)
         .busbw_gb_per_s;
   };
-  EXPECT_NEAR(busbw("gpudirect=true") / 93, 1, 0.1);
+  EXPECT_NEAR(busbw("gpudirect=true") / 93, 1, 0.15);
   EXPECT_NEAR(busbw("gpudirect=false") / 33.3, 1, 0.15);
 }
 
@@ -109,7 +110,8 @@ TEST(HostPath, ANicFasterThanItsSlotIsWarnedOf) {
   EXPECT_NE(read.messages[0].find("c.yaml:4:10: warning: network: a NIC of 50 GB/s sits in a PCIe slot of 31 GB/s"),
             std::string::npos)
       << read.messages[0];
-  EXPECT_NEAR(run(read.spec, CollectiveKind::kAllReduce, {0, 8}, 1'000'000'000, Algorithm::kRing).busbw_gb_per_s, 24, 0.05);
+  // Less what the pipeline takes to fill.
+  EXPECT_NEAR(run(read.spec, CollectiveKind::kAllReduce, {0, 8}, 1'000'000'000, Algorithm::kRing).busbw_gb_per_s, 23.5, 0.5);
   EXPECT_TRUE(test::read_cluster(text, {"network=ib-8x200"}).messages.empty());
 }
 
