@@ -46,8 +46,9 @@ TEST(HostPath, WithGpudirectMemoryIsOutOfTheWay) {
 // One socket of 16 GB/s of memory, a fast NIC: 1 GB out and 1 GB in at once are each written and read, 4 GB through the memory.
 TEST(HostPath, MemoryIsSharedByAllThatIsStaged) {
   const ClusterSpec spec = test::shipped_cluster(
-      "a100-pcie-hdr100", {"nodes=2", "network=ib-1x200", "gpudirect=false", "network.host_path_rate=24 GB/s",
-                           "server.pcie={sockets: 1, switches_per_socket: 1, host_memory: {rate: 20 GB/s, payload: 16 GB/s}}"});
+      "a100-pcie-hdr100",
+      {"nodes=2", "network=ib-1x200", "gpudirect=false", "network.host_path_rate=24 GB/s",
+       "server.pcie={sockets: 1, switches_per_socket: 1, inter_socket: null, host_memory: {rate: 20 GB/s, payload: 16 GB/s}}"});
   EXPECT_NEAR(run(spec, CollectiveKind::kSendRecv, {0, 8}, 1'000'000'000).busbw_gb_per_s, 4, 0.01);
 }
 
