@@ -53,22 +53,29 @@ void CollectivePredictor::retune(const TuningSpec& tuning) {
   tunings_ = tunings_of(cluster_);
 }
 
-double CollectivePredictor::seconds(std::int64_t bytes) {
+std::vector<double> CollectivePredictor::seconds(const std::vector<std::int64_t>& sizes) {
+  std::vector<double> result;
   if (!is_staged(question_.kind)) {
-    const CollectiveRequest request{.kind = question_.kind, .sizes = {bytes}, .members = question_.members};
-    return run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow).front().time_s;
+    const CollectiveRequest request{.kind = question_.kind, .sizes = sizes, .members = question_.members};
+    for (const CollectiveRow& row : run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow)) {
+      result.push_back(row.time_s);
+    }
+    return result;
   }
-  lower_collective({.ring = shape_.ring,
-                    .closed_rate = shape_.closed_rate,
-                    .open_rate = shape_.open_rate,
-                    .others = shape_.others,
-                    .tunings = tunings_,
-                    .kind = question_.kind,
-                    .bytes = bytes,
-                    .algorithm = question_.algorithm,
-                    .protocol = question_.protocol ? &*question_.protocol : nullptr},
-                   lowered_);
-  return undisturbed_seconds(lowered_);
+  for (const std::int64_t bytes : sizes) {
+    lower_collective({.ring = shape_.ring,
+                      .closed_rate = shape_.closed_rate,
+                      .open_rate = shape_.open_rate,
+                      .others = shape_.others,
+                      .tunings = tunings_,
+                      .kind = question_.kind,
+                      .bytes = bytes,
+                      .algorithm = question_.algorithm,
+                      .protocol = question_.protocol ? &*question_.protocol : nullptr},
+                     lowered_);
+    result.push_back(undisturbed_seconds(lowered_));
+  }
+  return result;
 }
 
 std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node) {

@@ -32,8 +32,9 @@ class CollectivePredictor {
 
   // From now on with these constants instead of the cluster's.
   void retune(const TuningSpec& tuning);
-  // `bytes`: the larger per-rank buffer.
-  [[nodiscard]] double seconds(std::int64_t bytes);
+  // Of each size, which is the larger per-rank buffer in bytes.
+  [[nodiscard]] std::vector<double> seconds(const std::vector<std::int64_t>& sizes);
+  [[nodiscard]] double seconds(std::int64_t bytes) { return seconds(std::vector{bytes}).front(); }
 
  private:
   void prepare();

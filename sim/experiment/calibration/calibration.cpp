@@ -39,7 +39,9 @@ class PredictedTable {
   PredictedTable(const MeasuredTable& table, std::vector<std::size_t> constants)
       : table_(table),
         constants_(std::move(constants)),
-        predictor_(table.cluster, {.kind = table.kind, .members = table.members, .algorithm = table.algorithm}) {}
+        predictor_(table.cluster, {.kind = table.kind, .members = table.members, .algorithm = table.algorithm}) {
+    for (const MeasuredRow& row : table.rows) sizes_.push_back(row.bytes);
+  }
 
   [[nodiscard]] const MeasuredTable& table() const { return table_; }
   [[nodiscard]] const std::vector<std::size_t>& constants() const { return constants_; }
@@ -54,7 +56,8 @@ class PredictedTable {
     if (known_.size() >= kRemembered) known_.clear();
     predictor_.retune(tuning);
     std::vector<double> logs;
-    for (const MeasuredRow& row : table_.rows) logs.push_back(std::log(predictor_.seconds(row.bytes) / row.seconds));
+    const std::vector<double> predicted = predictor_.seconds(sizes_);
+    for (std::size_t i = 0; i < predicted.size(); ++i) logs.push_back(std::log(predicted[i] / table_.rows[i].seconds));
     return known_.emplace(std::move(key), std::move(logs)).first->second;
   }
 
@@ -62,6 +65,7 @@ class PredictedTable {
   const MeasuredTable& table_;
   std::vector<std::size_t> constants_;
   CollectivePredictor predictor_;
+  std::vector<std::int64_t> sizes_;
   std::map<Offsets, std::vector<double>> known_;
 };
 
