@@ -20,6 +20,9 @@ constexpr double kSmallDeviation = 0.2;
 // Constants that leave-one-out starts from were made with the table that is left out; they may count for little.
 constexpr double kLeaveOneOutPrior = 0.25;
 
+// Shapes of larger groups cost too much to be made hundreds of times: leave-one-out judges their tables, and fits to none.
+constexpr std::size_t kMostFittedRanks = 256;
+
 constexpr int kMoreStarts = 12;
 
 using Offsets = std::vector<double>;
@@ -214,14 +217,16 @@ std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vecto
     }
   }
   const LeastSquaresFit all = fit.run(
-      kLeaveOneOutPrior, [](std::size_t) { return true; }, fit.start(), fit.all_constants(), 0);
+      kLeaveOneOutPrior, [&fit](std::size_t i) { return fit.table(i).table().members.size() <= kMostFittedRanks; }, fit.start(),
+      fit.all_constants(), 0);
   std::vector<TableError> errors;
   for (std::size_t out = 0; out < fit.size(); ++out) {
     const std::vector<std::size_t>& own = fit.table(out).constants();
     // Tables that share no constant with it have no say.
     const auto counts = [&](std::size_t i) {
       const std::vector<std::size_t>& of = fit.table(i).constants();
-      return i != out && std::find_first_of(of.begin(), of.end(), own.begin(), own.end()) != of.end();
+      return i != out && fit.table(i).table().members.size() <= kMostFittedRanks &&
+             std::find_first_of(of.begin(), of.end(), own.begin(), own.end()) != of.end();
     };
     errors.push_back(fit.error(out, fit.run(kLeaveOneOutPrior, counts, all.values, own, 0).values, false));
   }
