@@ -26,49 +26,68 @@ CollectivePredictor::CollectivePredictor(ClusterSpec cluster, CollectiveQuestion
                                   .members = question_.members,
                                   .algorithm = question_.algorithm,
                                   .protocol = question_.protocol};
-  (void)run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow);
+  (void)run_collective(request, prepared_->cluster->router, tunings_, NetworkKind::kFlow);
+}
+
+CollectivePredictor::Payloads CollectivePredictor::payloads() const {
+  Payloads shares = {1, 1, 1};
+  if (cluster_.server) {
+    const GenerationTuning& own = cluster_.tuning.of(cluster_.server->gpu.generation);
+    shares[0] = own.link_payload;
+    shares[1] = own.pcie_payload;
+  }
+  if (cluster_.network) shares[2] = cluster_.tuning.of(cluster_.network->transport).payload;
+  return shares;
 }
 
 void CollectivePredictor::prepare() {
-  prepared_ = std::make_unique<const PreparedCluster>(cluster_, 0);
-  tunings_ = prepared_->tunings;
+  constexpr std::size_t kRemembered = 8;
+  tunings_ = tunings_of(cluster_);
+  const Payloads key = payloads();
+  if (const auto known = known_.find(key); known != known_.end()) {
+    prepared_ = &known->second;
+    return;
+  }
+  if (known_.size() >= kRemembered) known_.clear();
+  Prepared& made = known_[key];
+  prepared_ = &made;
+  made.cluster = std::make_unique<const PreparedCluster>(cluster_, 0);
   if (!is_staged(question_.kind)) return;
   std::vector<FormRoute> routes;
-  shape_ = shape_communicator(
-      prepared_->router,
+  made.shape = shape_communicator(
+      made.cluster->router,
       {.members = question_.members, .kinds = 1u << static_cast<unsigned>(question_.kind), .algorithm = question_.algorithm},
       routes);
 }
 
 void CollectivePredictor::retune(const TuningSpec& tuning) {
-  const ServerSpec* server = cluster_.server ? &*cluster_.server : nullptr;
-  const auto payloads = [&](const TuningSpec& t) {
-    const GenerationTuning* own = server != nullptr ? &t.of(server->gpu.generation) : nullptr;
-    return std::array{own != nullptr ? own->link_payload : 1, own != nullptr ? own->pcie_payload : 1,
-                      cluster_.network ? t.of(cluster_.network->transport).payload : 1};
-  };
-  const bool same_rates = payloads(tuning) == payloads(cluster_.tuning);
   cluster_.tuning = tuning;
-  if (!same_rates) return prepare();
-  tunings_ = tunings_of(cluster_);
+  prepare();
 }
 
-double CollectivePredictor::seconds(std::int64_t bytes) {
+std::vector<double> CollectivePredictor::seconds(const std::vector<std::int64_t>& sizes) {
+  std::vector<double> result;
   if (!is_staged(question_.kind)) {
-    const CollectiveRequest request{.kind = question_.kind, .sizes = {bytes}, .members = question_.members};
-    return run_collective(request, prepared_->router, tunings_, NetworkKind::kFlow).front().time_s;
+    const CollectiveRequest request{.kind = question_.kind, .sizes = sizes, .members = question_.members};
+    for (const CollectiveRow& row : run_collective(request, prepared_->cluster->router, tunings_, NetworkKind::kFlow)) {
+      result.push_back(row.time_s);
+    }
+    return result;
   }
-  lower_collective({.ring = shape_.ring,
-                    .closed_rate = shape_.closed_rate,
-                    .open_rate = shape_.open_rate,
-                    .others = shape_.others,
-                    .tunings = tunings_,
-                    .kind = question_.kind,
-                    .bytes = bytes,
-                    .algorithm = question_.algorithm,
-                    .protocol = question_.protocol ? &*question_.protocol : nullptr},
-                   lowered_);
-  return undisturbed_seconds(lowered_);
+  for (const std::int64_t bytes : sizes) {
+    lower_collective({.ring = prepared_->shape.ring,
+                      .closed_rate = prepared_->shape.closed_rate,
+                      .open_rate = prepared_->shape.open_rate,
+                      .others = prepared_->shape.others,
+                      .tunings = tunings_,
+                      .kind = question_.kind,
+                      .bytes = bytes,
+                      .algorithm = question_.algorithm,
+                      .protocol = question_.protocol ? &*question_.protocol : nullptr},
+                     lowered_);
+    result.push_back(undisturbed_seconds(lowered_));
+  }
+  return result;
 }
 
 std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node) {

@@ -3,11 +3,12 @@
 // thousands of times. A collective that runs in stages is alone on its links, so its time is the sum over stages of latency +
 // bytes / undisturbed rate, which is what the engine gives to the picosecond per stage; all_to_all and send_recv run on the engine.
 //
-// Cost: a shape when a rate of the network changes, else microseconds for a size.
+// Cost: a shape when rates of the network become what they were not before, else microseconds for a size. Memory: a few shapes.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,17 +33,26 @@ class CollectivePredictor {
 
   // From now on with these constants instead of the cluster's.
   void retune(const TuningSpec& tuning);
-  // `bytes`: the larger per-rank buffer.
-  [[nodiscard]] double seconds(std::int64_t bytes);
+  // Of each size, which is the larger per-rank buffer in bytes.
+  [[nodiscard]] std::vector<double> seconds(const std::vector<std::int64_t>& sizes);
+  [[nodiscard]] double seconds(std::int64_t bytes) { return seconds(std::vector{bytes}).front(); }
 
  private:
+  // What depends on the rates of the network.
+  struct Prepared {
+    std::unique_ptr<const PreparedCluster> cluster;
+    CommunicatorShape shape;
+  };
+  using Payloads = std::array<double, 3>;  // shares that the tuning has of the rates of NVLink, PCIe and NICs
+
+  [[nodiscard]] Payloads payloads() const;
   void prepare();
 
   ClusterSpec cluster_;
   CollectiveQuestion question_;
-  std::unique_ptr<const PreparedCluster> prepared_;
+  std::map<Payloads, Prepared> known_;
+  const Prepared* prepared_ = nullptr;
   std::array<CollectiveTuning, 3> tunings_;
-  CommunicatorShape shape_;
   LoweredCollective lowered_;
 };
 

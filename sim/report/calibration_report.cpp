@@ -25,6 +25,7 @@ std::string_view verdict(const FittedConstant& f) {
 }
 
 void add_errors(const std::vector<TableError>& tables, std::string& out) {
+  const bool has_fitted = std::any_of(tables.begin(), tables.end(), [](const TableError& t) { return t.is_fitted; });
   std::size_t width = 5;
   for (const TableError& t : tables) width = std::max(width, t.table.size());
   out += fmt::format("{:<{}}  {:>5} {:>9} {:>9}  {:>7} {:>9} {:>9}\n", "median error of time", width, "rows", "before", "after",
@@ -33,7 +34,7 @@ void add_errors(const std::vector<TableError>& tables, std::string& out) {
     out += fmt::format("{:<{}}  {:>5} {:>9} {:>9}  {:>8}", t.table, std::max<std::size_t>(width, 20), t.rows, percent(t.before),
                        percent(t.after), t.large_rows);
     if (t.large_rows > 0) out += fmt::format(" {:>9} {:>9}", percent(t.large_before), percent(t.large_after));
-    out += t.is_fitted ? "\n" : "  not fitted to\n";
+    out += t.is_fitted || !has_fitted ? "\n" : "  not fitted to\n";
   }
 }
 
@@ -107,7 +108,17 @@ std::string leave_one_out_table(const std::vector<TableError>& errors) {
   std::string out =
       "Each table with the constants as they are (before), and with constants fitted to the other tables (after).\n\n";
   add_errors(errors, out);
-  return out;
+  const auto middle = [&](double TableError::*error, bool large_only) {
+    std::vector<double> values;
+    for (const TableError& t : errors) {
+      if (!large_only || t.large_rows > 0) values.push_back(t.*error);
+    }
+    std::sort(values.begin(), values.end());
+    return values.empty() ? std::string("-") : percent(values[values.size() / 2]);
+  };
+  return out + fmt::format("\nThe middle one of these: {} before, {} after; from 1 MiB up {} before, {} after.\n",
+                           middle(&TableError::before, false), middle(&TableError::after, false),
+                           middle(&TableError::large_before, true), middle(&TableError::large_after, true));
 }
 
 std::string leave_one_out_json(const std::vector<TableError>& errors) {

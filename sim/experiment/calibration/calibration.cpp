@@ -20,6 +20,9 @@ constexpr double kSmallDeviation = 0.2;
 // Constants that leave-one-out starts from were made with the table that is left out; they may count for little.
 constexpr double kLeaveOneOutPrior = 0.25;
 
+// Shapes of larger groups cost too much to be made hundreds of times: leave-one-out judges their tables, and fits to none.
+constexpr std::size_t kMostFittedRanks = 256;
+
 constexpr int kMoreStarts = 12;
 
 using Offsets = std::vector<double>;
@@ -39,7 +42,9 @@ class PredictedTable {
   PredictedTable(const MeasuredTable& table, std::vector<std::size_t> constants)
       : table_(table),
         constants_(std::move(constants)),
-        predictor_(table.cluster, {.kind = table.kind, .members = table.members, .algorithm = table.algorithm}) {}
+        predictor_(table.cluster, {.kind = table.kind, .members = table.members, .algorithm = table.algorithm}) {
+    for (const MeasuredRow& row : table.rows) sizes_.push_back(row.bytes);
+  }
 
   [[nodiscard]] const MeasuredTable& table() const { return table_; }
   [[nodiscard]] const std::vector<std::size_t>& constants() const { return constants_; }
@@ -54,7 +59,8 @@ class PredictedTable {
     if (known_.size() >= kRemembered) known_.clear();
     predictor_.retune(tuning);
     std::vector<double> logs;
-    for (const MeasuredRow& row : table_.rows) logs.push_back(std::log(predictor_.seconds(row.bytes) / row.seconds));
+    const std::vector<double> predicted = predictor_.seconds(sizes_);
+    for (std::size_t i = 0; i < predicted.size(); ++i) logs.push_back(std::log(predicted[i] / table_.rows[i].seconds));
     return known_.emplace(std::move(key), std::move(logs)).first->second;
   }
 
@@ -62,6 +68,7 @@ class PredictedTable {
   const MeasuredTable& table_;
   std::vector<std::size_t> constants_;
   CollectivePredictor predictor_;
+  std::vector<std::int64_t> sizes_;
   std::map<Offsets, std::vector<double>> known_;
 };
 
@@ -210,14 +217,16 @@ std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vecto
     }
   }
   const LeastSquaresFit all = fit.run(
-      kLeaveOneOutPrior, [](std::size_t) { return true; }, fit.start(), fit.all_constants(), 0);
+      kLeaveOneOutPrior, [&fit](std::size_t i) { return fit.table(i).table().members.size() <= kMostFittedRanks; }, fit.start(),
+      fit.all_constants(), 0);
   std::vector<TableError> errors;
   for (std::size_t out = 0; out < fit.size(); ++out) {
     const std::vector<std::size_t>& own = fit.table(out).constants();
     // Tables that share no constant with it have no say.
     const auto counts = [&](std::size_t i) {
       const std::vector<std::size_t>& of = fit.table(i).constants();
-      return i != out && std::find_first_of(of.begin(), of.end(), own.begin(), own.end()) != of.end();
+      return i != out && fit.table(i).table().members.size() <= kMostFittedRanks &&
+             std::find_first_of(of.begin(), of.end(), own.begin(), own.end()) != of.end();
     };
     errors.push_back(fit.error(out, fit.run(kLeaveOneOutPrior, counts, all.values, own, 0).values, false));
   }

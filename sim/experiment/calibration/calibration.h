@@ -49,7 +49,7 @@ struct CalibrationOptions {
 
 // Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
 // to all tables has them. Errors `after` are those of such a prediction. Tables without rows, and those whose algorithm the model
-// does not have on their GPUs, are left out.
+// does not have on their GPUs, are left out. Tables of more than 256 GPUs are judged, and not fitted to.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostIterations = 60;
 constexpr double kStep = 1e-3;  // of the numeric Jacobian
 constexpr int kMostRounds = 8;
-constexpr double kGain = 1e-3;       // that is worth another round
+constexpr double kGain = 0.05;       // that is worth another round
 constexpr double kConverged = 1e-5;  // largest change of an x
 constexpr double kLowestDamping = 1e-6;
 constexpr double kHighestDamping = 1e9;
