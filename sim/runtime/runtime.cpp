@@ -41,6 +41,7 @@ class Runtime {
   }
 
   RuntimeResult run() {
+    if (next_fault() == state_.now) change_network();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
     drain();
     in_.network.settle(state_.now);
@@ -56,11 +57,14 @@ class Runtime {
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
-    const Instant next = std::min(events_.next_time(), in_.network.next_event());
-    if (next.is_never()) return false;
+    Instant next = std::min(events_.next_time(), in_.network.next_event());
+    if (next.is_never() && !may_wait_for_repair()) return false;
+    if (!next.is_never()) idle_changes_ = 0;
+    next = std::min(next, next_fault());
     LOCKSTEP_CHECK(next >= state_.now, "time runs backwards: {} after {} ps", next.picos(), state_.now.picos());
     if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(state_.now, state_.totals.events);
     state_.now = next;
+    if (next_fault() == next) change_network();
     completions_.clear();
     in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
@@ -79,6 +83,37 @@ class Runtime {
     if (is_new_lap_) look_for_repetition();
     return true;
   }
+
+  [[nodiscard]] Instant next_fault() const { return in_.faults == nullptr ? Instant::never() : in_.faults->next(); }
+
+  // Nothing else happens: a transfer on a dead link may go on when it is back.
+  bool may_wait_for_repair() {
+    return in_.network.in_flight() > 0 && !next_fault().is_never() && ++idle_changes_ <= FaultClock::kMostIdleChanges;
+  }
+
+  void change_network() {
+    repetition_.forget();
+    if (!in_.faults->apply(state_.now, in_.network)) return;
+    std::vector<std::uint64_t> moved;
+    in_.network.reroute(
+        state_.now, [this](std::uint64_t token) { return present_route(token); }, moved);
+    std::int64_t transfers = 0;
+    for (const std::uint64_t token : moved) transfers += in_.job.activities()[token].size;
+    in_.faults->count_rerouted(transfers);
+  }
+
+  // Of the transfer of an activity that is under way.
+  NewRoute present_route(std::uint64_t activity) {
+    const ActivityClass& group = in_.job.activities()[activity];
+    if (group.communicator == nullptr) {
+      const ReducedShares& shares = group.shares(RouteForm::kClosed, fault_state());
+      return {shares.all, shares.alone};
+    }
+    const TransferSpec spec = stage_transfer(group, state_.activities[activity], in_.tunings, fault_state(), lowered_);
+    return {spec.shares, spec.alone};
+  }
+
+  [[nodiscard]] std::size_t fault_state() const { return in_.faults == nullptr ? 0 : in_.faults->state(); }
 
   void drain() {
     while (!ready_.empty()) {
@@ -184,7 +219,7 @@ class Runtime {
 
   void look_for_repetition() {
     is_new_lap_ = false;
-    if (!repetition_.look(state_, in_.network)) return;
+    if (!repetition_.look(state_, in_.network, next_fault())) return;
     events_ = new_queue();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) {
       if (ranks()[r].compute.is_running) schedule_compute(r);
@@ -297,7 +332,7 @@ class Runtime {
 
   void start_stage(std::uint32_t activity) {
     const ActivityClass& group = in_.job.activities()[activity];
-    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, lowered_));
+    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, fault_state(), lowered_));
   }
 
   void end_stage(std::uint32_t activity) {
@@ -318,7 +353,7 @@ class Runtime {
     state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
-    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0]));
+    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0], fault_state()));
   }
 
   void start_receive(std::uint32_t r, Stream s, const RoleOp& op) {
@@ -371,7 +406,8 @@ class Runtime {
     return {.step_time = state_.end - Instant(),
             .jobs = job_times(state_, in_.job),
             .totals = state_.totals,
-            .skipped = repetition_.skipped()};
+            .skipped = repetition_.skipped(),
+            .faults = in_.faults == nullptr ? std::vector<FaultEffect>() : in_.faults->effects(state_.end)};
   }
 
   RuntimeInput in_;
@@ -381,6 +417,7 @@ class Runtime {
   std::int64_t slow_speed_;
   std::uint64_t steps_ = 0;
   std::uint64_t tie_draws_ = 0;
+  int idle_changes_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
   LoweredCollective lowered_;
