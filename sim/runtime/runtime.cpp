@@ -8,6 +8,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
 #include "sim/runtime/activity_transfer.h"
+#include "sim/runtime/fault_follower.h"
 #include "sim/runtime/repetition.h"
 #include "sim/runtime/stall_report.h"
 
@@ -30,6 +31,7 @@ class Runtime {
   explicit Runtime(const RuntimeInput& input)
       : in_(input),
         repetition_(input.program, input.job),
+        faults_(in_),
         events_(new_queue()),
         slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
     LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
@@ -41,7 +43,7 @@ class Runtime {
   }
 
   RuntimeResult run() {
-    if (next_fault() == state_.now) change_network();
+    if (faults_.next() == state_.now) faults_.change(state_.now, state_.activities);
     for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
     drain();
     in_.network.settle(state_.now);
@@ -58,13 +60,15 @@ class Runtime {
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
     Instant next = std::min(events_.next_time(), in_.network.next_event());
-    if (next.is_never() && !may_wait_for_repair()) return false;
-    if (!next.is_never()) idle_changes_ = 0;
-    next = std::min(next, next_fault());
+    if (!faults_.goes_on(next)) return false;
+    next = std::min(next, faults_.next());
     LOCKSTEP_CHECK(next >= state_.now, "time runs backwards: {} after {} ps", next.picos(), state_.now.picos());
     if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(state_.now, state_.totals.events);
     state_.now = next;
-    if (next_fault() == next) change_network();
+    if (faults_.next() == next) {
+      repetition_.forget();
+      faults_.change(next, state_.activities);
+    }
     completions_.clear();
     in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
@@ -83,37 +87,6 @@ class Runtime {
     if (is_new_lap_) look_for_repetition();
     return true;
   }
-
-  [[nodiscard]] Instant next_fault() const { return in_.faults == nullptr ? Instant::never() : in_.faults->next(); }
-
-  // Nothing else happens: a transfer on a dead link may go on when it is back.
-  bool may_wait_for_repair() {
-    return in_.network.in_flight() > 0 && !next_fault().is_never() && ++idle_changes_ <= FaultClock::kMostIdleChanges;
-  }
-
-  void change_network() {
-    repetition_.forget();
-    if (!in_.faults->apply(state_.now, in_.network)) return;
-    std::vector<std::uint64_t> moved;
-    in_.network.reroute(
-        state_.now, [this](std::uint64_t token) { return present_route(token); }, moved);
-    std::int64_t transfers = 0;
-    for (const std::uint64_t token : moved) transfers += in_.job.activities()[token].size;
-    in_.faults->count_rerouted(transfers);
-  }
-
-  // Of the transfer of an activity that is under way.
-  NewRoute present_route(std::uint64_t activity) {
-    const ActivityClass& group = in_.job.activities()[activity];
-    if (group.communicator == nullptr) {
-      const ReducedShares& shares = group.shares(RouteForm::kClosed, fault_state());
-      return {shares.all, shares.alone};
-    }
-    const TransferSpec spec = stage_transfer(group, state_.activities[activity], in_.tunings, fault_state(), lowered_);
-    return {spec.shares, spec.alone};
-  }
-
-  [[nodiscard]] std::size_t fault_state() const { return in_.faults == nullptr ? 0 : in_.faults->state(); }
 
   void drain() {
     while (!ready_.empty()) {
@@ -219,7 +192,7 @@ class Runtime {
 
   void look_for_repetition() {
     is_new_lap_ = false;
-    if (!repetition_.look(state_, in_.network, next_fault())) return;
+    if (!repetition_.look(state_, in_.network, faults_.next())) return;
     events_ = new_queue();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) {
       if (ranks()[r].compute.is_running) schedule_compute(r);
@@ -332,7 +305,7 @@ class Runtime {
 
   void start_stage(std::uint32_t activity) {
     const ActivityClass& group = in_.job.activities()[activity];
-    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, fault_state(), lowered_));
+    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, faults_.state(), lowered_));
   }
 
   void end_stage(std::uint32_t activity) {
@@ -353,7 +326,7 @@ class Runtime {
     state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
-    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0], fault_state()));
+    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0], faults_.state()));
   }
 
   void start_receive(std::uint32_t r, Stream s, const RoleOp& op) {
@@ -407,17 +380,17 @@ class Runtime {
             .jobs = job_times(state_, in_.job),
             .totals = state_.totals,
             .skipped = repetition_.skipped(),
-            .faults = in_.faults == nullptr ? std::vector<FaultEffect>() : in_.faults->effects(state_.end)};
+            .faults = faults_.effects(state_.end)};
   }
 
   RuntimeInput in_;
   RunState state_;
   Repetition repetition_;
+  FaultFollower faults_;
   EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
   std::uint64_t steps_ = 0;
   std::uint64_t tie_draws_ = 0;
-  int idle_changes_ = 0;
   std::vector<ReadyStream> ready_;
   std::vector<Completion> completions_;
   LoweredCollective lowered_;

@@ -270,7 +270,7 @@ inline void draw_faults(ClusterSpec& c) {
       const Duration lasts = Duration::micros(draw_one({30, 400, 3'000}));
       f.from = from;
       f.until = from + lasts;
-      if (draw_chance(2)) f.every = lasts * draw(2, 5);
+      if (draw_chance(2)) f.every = lasts + Duration::micros(draw_one({5'000, 50'000, 500'000}));
     }
     c.faults.push_back(f);
   }
