@@ -83,7 +83,7 @@ const FieldTable<ClusterSpec>& cluster_fields() {
     t.list("faults", &ClusterSpec::faults, fault_fields())
         .doc("what is broken: links, switches, NICs, nodes; nothing when absent");
     t.field("reroute_after", &ClusterSpec::reroute_after)
-        .at_least(Duration())
+        .range(Duration(), kLatestFault)
         .doc(
             "from the failure of a link during a run until transfers on it take another way; absent: 4.295 s over RDMA, 200 ms "
             "over "

@@ -62,6 +62,8 @@ class FaultyRun {
     return now;
   }
 
+  [[nodiscard]] const NetworkModel& model() const { return *model_; }
+
  private:
   static FaultClock make_clock(const Detours& detours) {
     std::vector<FaultClock::LinkInUse> links;
@@ -163,7 +165,7 @@ class StagedRun {
     Instant end;
     double hottest = 0;
     if (!states_.empty()) {
-      end = run_with_faults();
+      end = run_with_faults(hottest);
     } else {
       for (const Stage& stage : lowered_.stages) end = end + (run(stage, hottest) - Instant());
     }
@@ -220,7 +222,7 @@ class StagedRun {
     }
   }
 
-  Instant run_with_faults() const {
+  Instant run_with_faults(double& hottest) const {
     FaultyRun faulty(kind_, network_, *request_.detours);
     Instant end;
     for (const Stage& stage : lowered_.stages) {
@@ -235,6 +237,7 @@ class StagedRun {
       };
       end = faulty.run(end, begin, [&](std::uint64_t, std::size_t state) { return NewRoute{states_[state][form], {}}; });
     }
+    hottest = hottest_link_s(faulty.model(), end, network_, network_.link_count(), [](LinkId l) { return l; });
     return end;
   }
 

@@ -127,14 +127,15 @@ FaultClock::FaultClock(const FaultTimeline& timeline, std::vector<LinkInUse> lin
     faults_.insert(faults_.end(), of_link.begin(), of_link.end());
   }
   std::sort(faults_.begin(), faults_.end());
+  const std::vector<std::uint32_t> in_use = faults_;
+  if (has_detours) faults_.insert(faults_.end(), timeline.noticed().begin(), timeline.noticed().end());
+  std::sort(faults_.begin(), faults_.end());
   faults_.erase(std::unique(faults_.begin(), faults_.end()), faults_.end());
-  for (const LinkInUse& l : links_) capacities_.push_back(timeline.capacity(l.link, kStart));
-  was_on_.assign(faults_.size(), false);
-  changed_.assign(faults_.size(), false);
+  for (const std::uint32_t f : faults_) is_in_use_.push_back(std::binary_search(in_use.begin(), in_use.end(), f));
   rerouted_.assign(faults_.size(), 0);
   // WHY at 0: the model begins with the usual capacities, whatever is broken at the start.
   next_ = faults_.empty() ? Instant::never() : kStart;
-  for (Rate& c : capacities_) c = Rate::units(-1);
+  capacities_.assign(links_.size(), Rate::units(-1));
 }
 
 Instant FaultClock::next_after(Instant t) const {
@@ -155,17 +156,16 @@ bool FaultClock::apply(Instant now, NetworkModel& network) {
   }
   const std::size_t before = state_;
   if (has_detours_) state_ = timeline_->state(now);
-  for (std::size_t i = 0; i < faults_.size(); ++i) {
-    const bool is_on = timeline_->is_on(faults_[i], now);
-    changed_[i] = is_on || was_on_[i];
-    was_on_[i] = is_on;
-  }
+  changed_ = state_ == before ? 0 : timeline_->noticed_in(before) ^ timeline_->noticed_in(state_);
   return state_ != before;
 }
 
 void FaultClock::count_rerouted(std::int64_t transfers) {
+  const std::vector<std::uint32_t>& noticed = timeline_->noticed();
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    if (changed_[i] && timeline_->faults()[faults_[i]].is_failure()) rerouted_[i] += transfers;
+    const auto at = std::lower_bound(noticed.begin(), noticed.end(), faults_[i]);
+    if (at == noticed.end() || *at != faults_[i]) continue;
+    if ((changed_ >> (at - noticed.begin()) & 1u) != 0) rerouted_[i] += transfers;
   }
 }
 
@@ -174,7 +174,7 @@ std::vector<FaultEffect> FaultClock::effects(Instant end) const {
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     const FaultSpec& f = timeline_->faults()[faults_[i]];
     const Instant first = kStart + f.from.value_or(Duration());
-    if (first > end) continue;
+    if (first > end || (!is_in_use_[i] && rerouted_[i] == 0)) continue;
     const std::int64_t times = f.every ? (end - first).picos() / f.every->picos() + 1 : 1;
     out.push_back({.fault = faults_[i], .first = first, .times = times, .rerouted = rerouted_[i]});
   }

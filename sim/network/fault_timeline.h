@@ -35,6 +35,9 @@ class FaultTimeline {
   // Equal for links whose capacities change alike.
   [[nodiscard]] std::uint64_t colour(LinkId link) const;
   [[nodiscard]] std::size_t state(Instant t) const;
+  // Failures that routing goes round, and which of them in a state (FaultStates).
+  [[nodiscard]] const std::vector<std::uint32_t>& noticed() const { return noticed_; }
+  [[nodiscard]] std::uint64_t noticed_in(std::size_t state) const { return states_[state]; }
   [[nodiscard]] bool is_on(std::uint32_t fault, Instant t) const;
   // The first instant after t at which the fault begins, is noticed, or is over; never() when there is none.
   [[nodiscard]] Instant next_change(std::uint32_t fault, Instant t) const;
@@ -74,7 +77,8 @@ class FaultClock {
     LinkId link;      // of the network
     LinkId in_model;  // of the model
   };
-  // Of the faults only those on links in use count, and of states only if `has_detours`. `timeline` must outlive the clock.
+  // Of the faults only those on links in use count, and those that routing goes round if `has_detours`: hashes then choose anew, also
+  // for transfers that did not cross the link. `timeline` must outlive the clock.
   FaultClock(const FaultTimeline& timeline, std::vector<LinkInUse> links, bool has_detours);
 
   [[nodiscard]] bool is_empty() const { return faults_.empty(); }
@@ -85,7 +89,8 @@ class FaultClock {
   [[nodiscard]] std::size_t state() const { return state_; }
   void count_rerouted(std::int64_t transfers);
 
-  [[nodiscard]] std::vector<FaultEffect> effects(Instant end) const;  // of those that began up to the end of the run
+  // Of those that began up to the end of the run, on a link in use or with transfers rerouted.
+  [[nodiscard]] std::vector<FaultEffect> effects(Instant end) const;
   // What is wrong with a link of the model now.
   [[nodiscard]] std::string describe(LinkId in_model) const;
 
@@ -97,11 +102,11 @@ class FaultClock {
 
   const FaultTimeline* timeline_;
   std::vector<LinkInUse> links_;
-  std::vector<Rate> capacities_;       // of links_, now
-  std::vector<std::uint32_t> faults_;  // on links in use
-  std::vector<bool> was_on_;
+  std::vector<Rate> capacities_;        // of links_, now
+  std::vector<std::uint32_t> faults_;   // that count
+  std::vector<bool> is_in_use_;         // by faults_: on a link in use
   std::vector<std::int64_t> rerouted_;  // by faults_
-  std::vector<bool> changed_;           // of faults_, at the present
+  std::uint64_t changed_ = 0;           // of the noticed ones, at the present
   Instant now_;
   Instant next_;
   std::size_t state_ = 0;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/runtime/fault_follower.h"
 
+#include <algorithm>
+
 #include "sim/runtime/activity_transfer.h"
 
 namespace lockstep {
 
-bool FaultFollower::goes_on(Instant event) {
-  if (!event.is_never()) {
-    idle_changes_ = 0;
-    return true;
-  }
-  return in_.network.in_flight() > 0 && !next().is_never() && ++idle_changes_ <= FaultClock::kMostIdleChanges;
+Instant FaultFollower::next_of_all(Instant event) {
+  idle_changes_ = event.is_never() ? idle_changes_ + 1 : 0;
+  const bool waits = in_.network.in_flight() > 0 && idle_changes_ <= FaultClock::kMostIdleChanges;
+  return event.is_never() && !waits ? event : std::min(event, next());
 }
 
-void FaultFollower::change(Instant now, std::vector<ActivityState>& activities) {
+void FaultFollower::follow(Instant now, std::vector<ActivityState>& activities, Repetition& repetition) {
+  if (next() != now) return;
+  repetition.forget();
   if (!in_.faults->apply(now, in_.network)) return;
   std::vector<std::uint64_t> moved;
   const auto present = [&](std::uint64_t activity) { return route_of(activity, activities[activity]); };

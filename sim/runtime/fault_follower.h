@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/network/fault_timeline.h"
+#include "sim/runtime/repetition.h"
 #include "sim/runtime/run_state.h"
 #include "sim/runtime/runtime.h"
 
@@ -19,11 +20,11 @@ class FaultFollower {
   [[nodiscard]] Instant next() const { return in_.faults == nullptr ? Instant::never() : in_.faults->next(); }
   // Of the faults, for routes.
   [[nodiscard]] std::size_t state() const { return in_.faults == nullptr ? 0 : in_.faults->state(); }
-  // Whether the run has something to wait for; `event`: what happens next but for faults. Where that is nothing, a transfer on a dead link may
-  // go on when the link is back.
-  [[nodiscard]] bool goes_on(Instant event);
-  // PRE: now == next(), and nothing else has happened at this instant.
-  void change(Instant now, std::vector<ActivityState>& activities);
+  // The next instant of the run; `event`: the next one but for faults. Where that is never, a transfer on a dead link may go on when the
+  // link is back; never() when nothing may.
+  [[nodiscard]] Instant next_of_all(Instant event);
+  // What is due at `now`. PRE: nothing else has happened at this instant.
+  void follow(Instant now, std::vector<ActivityState>& activities, Repetition& repetition);
   [[nodiscard]] std::vector<FaultEffect> effects(Instant end) const;
 
  private:

@@ -43,7 +43,7 @@ class Runtime {
   }
 
   RuntimeResult run() {
-    if (faults_.next() == state_.now) faults_.change(state_.now, state_.activities);
+    faults_.follow(state_.now, state_.activities, repetition_);
     for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
     drain();
     in_.network.settle(state_.now);
@@ -59,16 +59,12 @@ class Runtime {
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
-    Instant next = std::min(events_.next_time(), in_.network.next_event());
-    if (!faults_.goes_on(next)) return false;
-    next = std::min(next, faults_.next());
+    const Instant next = faults_.next_of_all(std::min(events_.next_time(), in_.network.next_event()));
+    if (next.is_never()) return false;
     LOCKSTEP_CHECK(next >= state_.now, "time runs backwards: {} after {} ps", next.picos(), state_.now.picos());
     if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(state_.now, state_.totals.events);
     state_.now = next;
-    if (faults_.next() == next) {
-      repetition_.forget();
-      faults_.change(next, state_.activities);
-    }
+    faults_.follow(next, state_.activities, repetition_);
     completions_.clear();
     in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
@@ -366,11 +362,8 @@ class Runtime {
     LOCKSTEP_CHECK(state_.activities[activity].is_moving, "a transfer of activity {} completes twice", activity);
     state_.activities[activity].is_moving = false;
     state_.totals.events += group.size;
-    if (group.communicator != nullptr) {
-      end_stage(activity);
-    } else {
-      end_message(activity);
-    }
+    if (group.communicator != nullptr) return end_stage(activity);
+    end_message(activity);
   }
 
   [[nodiscard]] RuntimeResult finish() {

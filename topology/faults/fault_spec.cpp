@@ -64,10 +64,10 @@ const FieldTable<FaultSpec>& fault_fields() {
     t.field("rate", &FaultSpec::rate).range({0.001}, {1}).doc("what is left of its rate, like 50 %");
     t.field("slowdown", &FaultSpec::slowdown).range({0}, {3}).doc("how much longer kernels take on the node; steps of 0.1 %");
     t.field("from", &FaultSpec::from)
-        .at_least(Duration())
+        .range(Duration(), kLatestFault)
         .doc("when it begins, from the start of the run; at once when absent");
-    t.field("until", &FaultSpec::until).at_least(Duration()).doc("when it is over; never when absent");
-    t.field("every", &FaultSpec::every).at_least(Duration()).doc("how often it comes again; once when absent");
+    t.field("until", &FaultSpec::until).range(Duration(), kLatestFault).doc("when it is over; never when absent");
+    t.field("every", &FaultSpec::every).range(Duration(), kLatestFault).doc("how often it comes again; once when absent");
     t.validate([](const FaultSpec& f, Section& at) {
       check_target(f, at);
       check_effect(f, at);
