@@ -50,8 +50,8 @@ struct NetworkPlan {
   std::uint32_t nodes = 1;
   Server server = BareHost{};
   FabricShape fabric = {};
-  std::optional<GraphShape> graph = {};  // instead of a folded Clos
-  bool uses_pxn = false;                 // on a folded Clos wired by rail
+  std::optional<GraphShape> graph = {};   // instead of a folded Clos
+  bool uses_pxn = false;                  // on a folded Clos wired by rail
   bool has_nvls = false;                  // the NVSwitch adds up and multicasts what its GPUs send
   bool has_in_network_reduction = false;  // and so do the switches of the fabric
 };

@@ -30,7 +30,7 @@ struct CollectiveRequest {
   std::optional<int> channels;             // of rings and trees; none: one per NIC of the members
   bool uses_symmetry = true;               // one link, one flow stands for its equals
   const Detours* detours = nullptr;  // of faults that come and go, counted from the start of each size; none: there are none
-  bool explains = false;                   // rows tell what they were chosen among
+  bool explains = false;             // rows tell what they were chosen among
 };
 
 // What a row was chosen among, with the times that decided.
