@@ -89,7 +89,7 @@ std::string faults(const RunResult& r) {
   for (const FaultReport& f : r.faults) {
     std::string when = f.when.empty() ? "for good" : fmt::format("{}; first at {}", f.when, seconds(f.first_s));
     if (f.times > 1) when += fmt::format(", {} times", f.times);
-    if (f.rerouted > 0) when += fmt::format(", {} transfers rerouted", f.rerouted);
+    if (f.rerouted > 0) when += fmt::format(", {} transfer{} rerouted", f.rerouted, f.rerouted == 1 ? "" : "s");
     out += line(f.what, when);
   }
   if (r.healthy_step_time_s) {
