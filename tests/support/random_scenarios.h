@@ -267,7 +267,7 @@ inline void draw_faults(ClusterSpec& c) {
     }
     if (!draw_chance(3)) {
       const Duration from = Duration::micros(draw_one({0, 70, 900, 5'000}));
-      const Duration lasts = Duration::micros(draw_one({30, 400, 3'000}));
+      const Duration lasts = Duration::micros(draw_one({400, 3'000, 20'000}));
       f.from = from;
       f.until = from + lasts;
       if (draw_chance(2)) f.every = lasts + Duration::micros(draw_one({5'000, 50'000, 500'000}));
@@ -275,7 +275,7 @@ inline void draw_faults(ClusterSpec& c) {
     c.faults.push_back(f);
   }
   if (draw_chance(4)) return;
-  c.reroute_after = Duration::micros(draw_one({0, 20, 300, 1'000}));
+  c.reroute_after = Duration::micros(draw_one({0, 20, 300}));
 }
 
 // An algorithm that none of the job's collectives can run by is refused.
