@@ -37,6 +37,23 @@ std::uint32_t spine_of(const FoldedClos& f, const Link& l) {
 
 std::uint32_t leaf_of(const FoldedClos& f, NodePort p) { return f.leaf_of(p.node, p.port); }
 
+// Whether one of `sorted` is in the bundles of the path: those of its two leaves and, between pods, of these. Only such can break a path of
+// the same ends.
+bool touches_bundles(const FoldedClos& f, const std::vector<LinkId>& sorted, const std::vector<LinkShare>& path) {
+  const FabricShape& shape = f.shape();
+  const auto touches = [&](LinkId id) {
+    const Link l = f.link(id);
+    const bool is_core = l.tier == LinkTier::kSpineCore;
+    const int links_per_spine = is_core ? shape.cores_per_spine * shape.spine_core_cables : shape.leaf_spine_cables;
+    // Both directions follow each other, the one upwards first.
+    const std::uint32_t first = f.first_of_bundle(id).value() - (l.from < l.to ? 0 : 1);
+    const std::uint32_t size = 2 * f.spines_per_pod() * static_cast<std::uint32_t>(links_per_spine);
+    const auto at = std::lower_bound(sorted.begin(), sorted.end(), LinkId(first));
+    return at != sorted.end() && at->value() < first + size;
+  };
+  return std::any_of(path.begin() + 1, path.end() - 1, [&](const LinkShare& s) { return touches(s.link); });
+}
+
 std::int64_t paths_per_spine(const FoldedClos& f, const PortPair& ends) { return f.path_count(ends) / f.spines_per_pod(); }
 
 }  // namespace
@@ -86,12 +103,18 @@ SurvivingPaths::Ways SurvivingPaths::ways(const FoldedClos& f, const PortPair& e
   }
   const std::int64_t block = paths_per_spine(f, ends);
   std::vector<LinkShare> links;
+  f.append_path(ends, 0, 1, links);
+  const bool may_break = touches_bundles(f, failed_, links) || (with_avoided && touches_bundles(f, avoided_, links));
   for (std::uint32_t s = 0; s < f.spines_per_pod(); ++s) {
     if (!is_odd(s)) {
       w.regular += block;
       continue;
     }
     for (std::int64_t i = s * block; i < (s + 1) * block; ++i) {
+      if (!may_break) {
+        w.odd.push_back(i);
+        continue;
+      }
       links.clear();
       f.append_path(ends, i, 1, links);
       const auto broken = [&](const LinkShare& l) { return is_broken(l.link, with_avoided); };
