@@ -2,6 +2,7 @@
 #include "topology/cluster_checks.h"
 
 #include "base/field_table.h"
+#include "topology/faults/fault_states.h"
 #include "topology/graph_checks.h"
 #include "topology/hardware/limits.h"
 
@@ -143,11 +144,43 @@ void check_unused_links(const ClusterSpec& c, Section& at) {
 
 }  // namespace
 
+namespace {
+
+// Against the network that is built from the rest, which must be in order.
+void check_faults(const ClusterSpec& c, Section& at) {
+  for (std::size_t i = 0; i < c.faults.size(); ++i) {
+    if (c.faults[i].slowdown && c.endpoints) at.error(join_path("faults", i), "bare hosts run no kernels", "remove slowdown");
+  }
+  const Network network = build_healthy_network(c);
+  const std::size_t errors = at.error_count();
+  (void)locate_faults(network, c.faults, [&at](std::size_t i, std::string_view key, std::string message, std::string hint) {
+    at.error(join_path(join_path("faults", i), key), std::move(message), std::move(hint));
+  });
+  if (at.error_count() > errors) return;
+  try {
+    const FaultStates states(network, c.faults, c.detection_time());
+  } catch (const UserError& e) {
+    for (const Diagnostic& d : e.diagnostics().items()) at.error("faults", d.message, d.hint);
+  }
+}
+
+void check_fabric(const ClusterSpec& c, Section& at);
+
+}  // namespace
+
 void check_cluster(const ClusterSpec& c, Section& at) {
+  const std::size_t errors = at.error_count();
   if (!check_nodes(c, at)) return;
   check_stragglers(c, at);
   check_host_path(c, at);
   check_slots(c, at);
+  check_fabric(c, at);
+  if (!c.faults.empty() && at.error_count() == errors) check_faults(c, at);
+}
+
+namespace {
+
+void check_fabric(const ClusterSpec& c, Section& at) {
   if (c.ports_per_node() == 0) return;
   if (c.fabric.is_graph()) return check_graph(c, at);
   const FabricShape attach{.nodes_per_leaf = c.fabric.nodes_per_leaf.value_or(c.node_count()), .wiring = c.fabric.wiring};
@@ -175,4 +208,5 @@ void check_cluster(const ClusterSpec& c, Section& at) {
   check_ratio(size.spine, c.fabric.core_oversubscription ? "fabric.core_oversubscription" : "fabric", "core", at);
 }
 
+}  // namespace
 }  // namespace lockstep

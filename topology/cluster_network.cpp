@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "topology/cluster_spec.h"
+#include "topology/faults/fault_states.h"
 #include "topology/network.h"
 #include "topology/server/server_wiring.h"
 
@@ -123,6 +124,12 @@ std::optional<GraphShape> cluster_graph(const ClusterSpec& c) {
 }
 
 Network build_network(const ClusterSpec& c) {
+  Network healthy = build_healthy_network(c);
+  if (c.faults.empty()) return healthy;
+  return FaultStates(healthy, c.faults, c.detection_time()).network(healthy, 0);
+}
+
+Network build_healthy_network(const ClusterSpec& c) {
   LOCKSTEP_CHECK(c.node_count() > 0 && (c.endpoints || c.server), "the cluster '{}' was not checked", c.name);
   NetworkPlan plan{.nodes = static_cast<std::uint32_t>(c.node_count()), .server = server_of(c)};
   plan.has_nvls = c.server && c.server->nvls;

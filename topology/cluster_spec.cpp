@@ -67,9 +67,20 @@ double ClusterSpec::payload_share() const {
   return std::min(1.0, network->payload_efficiency.value * tuning.of(network->transport).payload);
 }
 
+Duration ClusterSpec::detection_time() const {
+  // A sender sends again what nobody acknowledged: TCP after 200 ms at least (TCP_RTO_MIN of Linux), RDMA after 4.096 us x 2^t
+  // (InfiniBand Architecture Specification, 9.7.6.1.3), t = 20 by NCCL_IB_TIMEOUT's default since NCCL 2.23. What a fabric needs to
+  // route round a dead link, milliseconds, is over by then.
+  constexpr Duration kTcp = Duration::micros(200'000);
+  constexpr Duration kRdma = Duration::nanos(std::int64_t{4'096} << 20);
+  if (reroute_after) return *reroute_after;
+  return network && network->transport != Transport::kTcp ? kRdma : kTcp;
+}
+
 std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed) {
-  if (!spec.stragglers) return {};
-  return draw_slowdowns(*spec.stragglers, spec.gpus(), seed);
+  std::vector<std::int64_t> slowdowns;
+  if (spec.stragglers) slowdowns = draw_slowdowns(*spec.stragglers, spec.gpus(), seed);
+  return with_slow_nodes(spec.faults, std::move(slowdowns), spec.gpus(), spec.server ? spec.server->gpus : 1);
 }
 
 const FieldTable<ClusterSpec>& cluster_fields() {
@@ -101,6 +112,14 @@ const FieldTable<ClusterSpec>& cluster_fields() {
     t.reference("tuning", &ClusterSpec::tuning, tuning_fields()).doc("constants of the collective library");
     t.reference_default("nccl");
     t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");
+    t.list("faults", &ClusterSpec::faults, fault_fields())
+        .doc("what is broken: links, switches, NICs, nodes; nothing when absent");
+    t.field("reroute_after", &ClusterSpec::reroute_after)
+        .range(Duration(), kLatestFault)
+        .doc(
+            "from the failure of a link during a run until transfers on it take another way; absent: 4.295 s over RDMA, 200 ms "
+            "over "
+            "TCP and between bare hosts");
     t.field("price_per_gpu_hour", &ClusterSpec::price_per_gpu_hour)
         .range({0}, {10'000})
         .doc("rent of one GPU with its share of everything; no costs are reported without it");

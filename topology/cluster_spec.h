@@ -14,6 +14,7 @@
 #include <string>
 
 #include "topology/fabric/fabric_spec.h"
+#include "topology/faults/fault_spec.h"
 #include "topology/hardware/network_spec.h"
 #include "topology/hardware/server_spec.h"
 #include "topology/hardware/tuning_spec.h"
@@ -41,6 +42,8 @@ struct ClusterSpec {
   std::optional<Fraction> flowlet_share;
   TuningSpec tuning;  // of the collective library
   std::optional<StragglerSpec> stragglers;
+  std::vector<FaultSpec> faults;
+  std::optional<Duration> reroute_after;  // none: as the transport's
   std::optional<UsdPerHour> price_per_gpu_hour;
 
   [[nodiscard]] int node_count() const { return nodes.value_or(endpoints.value_or(0)); }
@@ -59,6 +62,8 @@ struct ClusterSpec {
   [[nodiscard]] ServerSpec tuned_server() const;
   // Of the line rate of NICs and cables, as network and tuning have it.
   [[nodiscard]] double payload_share() const;
+  // From the failure of a link until transfers on it take another way.
+  [[nodiscard]] Duration detection_time() const;
 };
 
 [[nodiscard]] const FieldTable<ClusterSpec>& cluster_fields();
@@ -68,7 +73,9 @@ struct ClusterSpec {
 [[nodiscard]] FabricSize cluster_fabric(const ClusterSpec& spec);
 // Nothing for a cluster on a folded Clos, or without a network.
 [[nodiscard]] std::optional<GraphShape> cluster_graph(const ClusterSpec& spec);
+// With what is broken for good.
 [[nodiscard]] Network build_network(const ClusterSpec& spec);
+[[nodiscard]] Network build_healthy_network(const ClusterSpec& spec);
 // `network` must be the one built from `spec` and outlive the router.
 [[nodiscard]] Router make_router(const ClusterSpec& spec, const Network& network, std::uint64_t seed,
                                  Bundling bundling = Bundling::kOff);

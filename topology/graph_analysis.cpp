@@ -99,7 +99,7 @@ SwitchGraph switches_of(const Network& net) {
   g.has_last_rack.assign(g.switches, false);
   for (std::size_t i = net.first_fabric_link().index(); i < net.link_count(); ++i) {
     const Link l = net.link(LinkId::from_index(i));
-    if (l.from.value() < first) continue;
+    if (l.from.value() < first || net.is_failed(LinkId::from_index(i))) continue;
     const std::uint32_t from = l.from.value() - first;
     if (l.to.value() >= first) {
       g.trunks.push_back({from, l.to.value() - first, bits_per_second(l.nominal), 1});
@@ -147,6 +147,8 @@ WholeGraph whole_graph(const Network& net) {
   edges.reserve(net.link_count());
   for (std::size_t i = 0; i < net.link_count(); ++i) {
     const Link l = net.link(LinkId::from_index(i));
+    // Two directions of a cable: where one is dead, neither counts.
+    if (net.is_failed(LinkId::from_index(i)) || net.is_failed(LinkId::from_index(i ^ 1u))) continue;
     edges.emplace_back(l.from.value(), l.to.value());
   }
   return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), net.device_count()};
@@ -173,8 +175,12 @@ std::optional<int> eccentricity(const Network& net, const WholeGraph& graph, End
 std::vector<EndpointId> diameter_starts(const Network& net) {
   const EndpointId last = EndpointId::from_index(net.endpoint_count() - 1);
   const auto* graph = std::get_if<GraphFabric>(&net.fabric());
-  if (graph == nullptr) return {EndpointId(0), last};
   std::vector<EndpointId> starts;
+  if (!net.conditions().empty()) {
+    for (std::uint32_t n = 0; n < net.node_count(); ++n) starts.push_back(net.endpoint(NodeId(n), 0));
+    return starts;
+  }
+  if (graph == nullptr) return {EndpointId(0), last};
   const auto ports = static_cast<std::uint32_t>(std::max(net.nics_per_node(), 1));
   const auto is_attached_as = [graph, ports](std::uint32_t a, std::uint32_t b) {
     for (std::uint32_t p = 0; p < ports; ++p) {

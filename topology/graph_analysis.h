@@ -11,7 +11,8 @@
 //   diameter        most links on a shortest path between two endpoints, whatever paths routing takes. On a folded Clos found
 //                   from the first and the last endpoint: every other one is the image of one of them under a symmetry, as only
 //                   the last pod and leaf may be partial. On other fabrics found from one endpoint of every set of switches
-//                   that nodes are attached to
+//                   that nodes are attached to; where links are broken, from one endpoint of every node
+// Failed links do not count, degraded ones with what is left of their rate.
 //
 // Cost: flows on the switches alone, O(cables) memory; breadth-first searches O(links).
 #pragma once

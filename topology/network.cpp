@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/network.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/diagnostics.h"
 
@@ -46,15 +48,81 @@ Network::Network(const NetworkPlan& plan)
   LOCKSTEP_CHECK(links_of_node_.size() == node_links_, "{} links in a node, {} numbered", links_of_node_.size(), node_links_);
 }
 
+Network Network::with(std::vector<LinkCondition> conditions, std::vector<std::string> reasons,
+                      std::optional<SurvivingPaths> paths) const {
+  LOCKSTEP_CHECK(conditions_.empty() && !paths_, "a network with {} broken links breaks again", conditions_.size());
+  Network broken = *this;
+  broken.conditions_ = std::move(conditions);
+  broken.reasons_ = std::move(reasons);
+  broken.paths_ = std::move(paths);
+  broken.has_failed_links_ =
+      std::any_of(broken.conditions_.begin(), broken.conditions_.end(), [](const LinkCondition& c) { return c.is_failed; });
+  broken.find_dead_nics();
+  return broken;
+}
+
+const LinkCondition* Network::condition(LinkId link) const {
+  const auto at = std::lower_bound(conditions_.begin(), conditions_.end(), link,
+                                   [](const LinkCondition& c, LinkId l) { return c.link < l; });
+  return at != conditions_.end() && at->link == link ? &*at : nullptr;
+}
+
+bool Network::is_failed(LinkId link) const {
+  const LinkCondition* c = condition(link);
+  return c != nullptr && c->is_failed;
+}
+
+// A NIC is down when it cannot send to its switch or to the inside of its node, or not receive from there.
+void Network::find_dead_nics() {
+  if (nics_per_node_ == 0) return;
+  const auto ports = std::visit([](const auto& s) { return s.port_devices(); }, server_);
+  for (const LinkCondition& c : conditions_) {
+    if (!c.is_failed) continue;
+    const Link l = link(c.link);
+    for (const DeviceId end : {l.from, l.to}) {
+      if (end >= first_switch() || kind(end) != DeviceKind::kNic) continue;
+      const auto nic = std::find(ports.begin(), ports.end(), end.value() % node_devices_) - ports.begin();
+      dead_nics_.push_back(std::uint64_t{end.value() / node_devices_} * static_cast<std::uint64_t>(nics_per_node_) +
+                           static_cast<std::uint64_t>(nic));
+    }
+  }
+  std::sort(dead_nics_.begin(), dead_nics_.end());
+  dead_nics_.erase(std::unique(dead_nics_.begin(), dead_nics_.end()), dead_nics_.end());
+}
+
+bool Network::is_nic_up(NodeId node, int nic) const { return is_port_up({node.value(), static_cast<std::uint32_t>(nic)}); }
+
+bool Network::is_port_up(const NodePort& p) const {
+  if (dead_nics_.empty()) return true;
+  const std::uint64_t number = std::uint64_t{p.node} * static_cast<std::uint64_t>(nics_per_node_) + p.port;
+  return !std::binary_search(dead_nics_.begin(), dead_nics_.end(), number);
+}
+
+std::uint32_t Network::working_nic(std::uint32_t node, std::uint32_t nic) const {
+  const auto nics = static_cast<std::uint32_t>(std::max(nics_per_node_, 1));
+  for (std::uint32_t i = 0; i < nics; ++i) {
+    const NodePort p{node, (nic + i) % nics};
+    if (is_port_up(p)) return p.port;
+  }
+  return nic;
+}
+
 Link Network::link(LinkId id) const {
+  Link l;
   if (id >= first_fabric_link()) {
     LOCKSTEP_CHECK(id.index() < link_count(), "link {} of {}", id.value(), link_count());
-    return std::visit([id](const auto& f) { return f.link(id); }, fabric_);
+    l = std::visit([id](const auto& f) { return f.link(id); }, fabric_);
+  } else {
+    const std::uint32_t first_device = id.value() / node_links_ * node_devices_;
+    l = links_of_node_[id.value() % node_links_];
+    l.from = DeviceId(first_device + l.from.value());
+    l.to = DeviceId(first_device + l.to.value());
   }
-  const std::uint32_t first_device = id.value() / node_links_ * node_devices_;
-  Link l = links_of_node_[id.value() % node_links_];
-  l.from = DeviceId(first_device + l.from.value());
-  l.to = DeviceId(first_device + l.to.value());
+  if (conditions_.empty()) return l;
+  if (const LinkCondition* c = condition(id)) {
+    l.capacity = c->capacity;
+    l.nominal = c->nominal;
+  }
   return l;
 }
 
@@ -108,7 +176,13 @@ std::uint32_t Network::pod_of(NodeId n) const {
   return std::visit([n](const auto& f) { return f.pod_of(n.value()); }, fabric_);
 }
 
-int Network::nearest_nic(EndpointId e) const { return local(e) * nics_per_node_ / endpoints_per_node_; }
+int Network::own_nic(EndpointId e) const { return local(e) * nics_per_node_ / endpoints_per_node_; }
+
+int Network::nearest_nic(EndpointId e) const {
+  const int nic = own_nic(e);
+  if (dead_nics_.empty()) return nic;
+  return static_cast<int>(working_nic(node_of(e).value(), static_cast<std::uint32_t>(nic)));
+}
 
 LinkTier Network::inside_tier(EndpointId a, EndpointId b) const {
   LOCKSTEP_CHECK(node_of(a) == node_of(b) && a != b, "endpoints {} and {} are not two of one node", a.value(), b.value());
@@ -140,7 +214,9 @@ Network::Ends Network::ends(const Hop& hop) const {
     const int chosen = nic == Hop::kNearestNic ? nearest_nic(e) : nic;
     LOCKSTEP_CHECK(chosen >= 0 && (chosen < nics_per_node_ || (chosen == 0 && nics_per_node_ == 0)), "NIC {} of a node with {}",
                    chosen, nics_per_node_);
-    return NodePort{node_of(e).value(), static_cast<std::uint32_t>(chosen)};
+    const std::uint32_t node = node_of(e).value();
+    const auto nic_number = static_cast<std::uint32_t>(chosen);
+    return NodePort{node, dead_nics_.empty() ? nic_number : working_nic(node, nic_number)};
   };
   Ends e{.ports = {port(hop.from, hop.from_nic), port(hop.to, hop.to_nic)}};
   const auto is_forwarded = [&] {
@@ -148,14 +224,23 @@ Network::Ends Network::ends(const Hop& hop) const {
     const int sender = local(hop.from);
     return uses_pxn_ && is_free && forwarder_to(static_cast<int>(e.ports.to.port), sender) != sender;
   };
-  e.changes_rails = e.ports.from.port != e.ports.to.port && (keeps_rails_ || is_forwarded());
-  if (e.changes_rails) e.ports.from.port = e.ports.to.port;
+  NodePort& from = e.ports.from;
+  NodePort& to = e.ports.to;
+  // On a rail that works at both ends, if there is one.
+  std::uint32_t rail = to.port;
+  for (int i = 0; i < nics_per_node_ && !(is_port_up({from.node, rail}) && is_port_up({to.node, rail})); ++i) {
+    rail = (rail + 1) % static_cast<std::uint32_t>(nics_per_node_);
+  }
+  if (keeps_rails_) to.port = rail;
+  e.changes_rails = from.port != to.port && (keeps_rails_ || (rail == to.port && is_forwarded()));
+  if (e.changes_rails) from.port = to.port;
   return e;
 }
 
 std::int64_t Network::path_count(const Hop& hop) const {
   if (stays_inside(hop)) return 1;
   if (!has_ports_) return 0;
+  if (paths_) return paths_->path_count(fabric_, ends(hop).ports);
   return std::visit([&](const auto& f) { return f.path_count(ends(hop).ports); }, fabric_);
 }
 
@@ -164,14 +249,49 @@ std::int64_t Network::max_path_count() const {
 }
 
 std::int64_t Network::spray_weight() const {
+  if (paths_) return paths_->spray_weight();
   return std::visit([](const auto& f) { return f.spray_weight(); }, fabric_);
 }
 
 LinkId Network::first_of_bundle(LinkId link) const {
+  if (paths_) return paths_->first_of_bundle(fabric_, link);
   return std::visit([link](const auto& f) { return f.first_of_bundle(link); }, fabric_);
 }
 
-void Network::refuse(const Hop& hop) const {
+// Failed links on the usual ways of the hop.
+void Network::append_broken(const Hop& hop, std::vector<LinkId>& out) const {
+  if (stays_inside(hop) || !has_ports_) return;
+  const auto failed = [this](const LinkShare& s) { return is_failed(s.link); };
+  std::visit(
+      [&](const auto& f) {
+        const PortPair& ports = ends(hop).ports;
+        std::vector<LinkShare> links;
+        const std::int64_t weight = f.spray_weight();
+        if (f.path_count(ports) > 0) f.append_spray(ports, weight, links);
+        std::sort(links.begin(), links.end());
+        for (const LinkShare& s : links) {
+          if (failed(s)) out.push_back(s.link);
+        }
+      },
+      fabric_);
+}
+
+void Network::refuse(const Hop& hop, LinkId broken) const {
+  std::vector<LinkId> links;
+  if (!broken.is_none()) links.push_back(broken);
+  if (has_failed_links_ && links.empty()) append_broken(hop, links);
+  if (!links.empty()) {
+    constexpr std::size_t kNamed = 4;
+    std::vector<std::uint32_t> faults;
+    for (const LinkId l : links) faults.push_back(condition(l)->fault);
+    std::sort(faults.begin(), faults.end());
+    faults.erase(std::unique(faults.begin(), faults.end()), faults.end());
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kNamed, faults.size()); ++i) text += (i == 0 ? "" : ", ") + reasons_[faults[i]];
+    if (faults.size() > kNamed) text += fmt::format(" and {} more", faults.size() - kNamed);
+    throw SimulationError(
+        fmt::format("{} cannot reach {}: no path is left ({})", name(device_of(hop.from)), name(device_of(hop.to)), text));
+  }
   throw UserError(fmt::format("{} cannot reach {}: no path joins them", name(device_of(hop.from)), name(device_of(hop.to))),
                   "give the nodes NICs and the fabric enough switch tiers to join its leaves");
 }
@@ -185,7 +305,8 @@ Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkSh
   const auto add = [&](NodeId node, const auto& local_links) {
     for (const std::uint32_t l : local_links) out.push_back({LinkId(node.value() * node_links_ + l), weight});
   };
-  return std::visit(
+  const std::size_t first = out.size();
+  const Duration total = std::visit(
       [&](const auto& s, const auto& fabric) {
         const NodeId from = node_of(hop.from);
         const NodeId to = node_of(hop.to);
@@ -195,7 +316,7 @@ Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkSh
         }
         if (!has_ports_) refuse(hop);
         const Ends e = ends(hop);
-        if (fabric.path_count(e.ports) == 0) refuse(hop);
+        if ((paths_ ? paths_->path_count(fabric_, e.ports) : fabric.path_count(e.ports)) == 0) refuse(hop);
         const auto from_port = static_cast<int>(e.ports.from.port);
         const auto to_port = static_cast<int>(e.ports.to.port);
         int sender = local(hop.from);
@@ -211,20 +332,30 @@ Duration Network::append(const Hop& hop, std::int64_t weight, std::vector<LinkSh
         return latency + s.port_latency(local(hop.to), to_port);
       },
       server_, fabric_);
+  for (std::size_t i = first; has_failed_links_ && i < out.size(); ++i) {
+    if (is_failed(out[i].link)) refuse(hop, out[i].link);
+  }
+  return total;
 }
 
 Duration Network::append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const {
   LOCKSTEP_CHECK(index >= 0, "path {}", index);
-  return append(hop, weight, out,
-                [&](const auto& f, const PortPair& e) { return f.append_path(e, index % f.path_count(e), weight, out); });
+  return append(hop, weight, out, [&](const auto& f, const PortPair& e) {
+    if (paths_) return paths_->append_path(fabric_, e, index, weight, out);
+    return f.append_path(e, index % f.path_count(e), weight, out);
+  });
 }
 
 Duration Network::append_spray(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
-  return append(hop, weight, out, [&](const auto& f, const PortPair& e) { return f.append_spray(e, weight, out); });
+  return append(hop, weight, out, [&](const auto& f, const PortPair& e) {
+    return paths_ ? paths_->append_spray(fabric_, e, weight, out) : f.append_spray(e, weight, out);
+  });
 }
 
 Duration Network::append_bundles(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out) const {
-  return append(hop, weight, out, [&](const auto& f, const PortPair& e) { return f.append_bundles(e, weight, out); });
+  return append(hop, weight, out, [&](const auto& f, const PortPair& e) {
+    return paths_ ? paths_->append_bundles(fabric_, e, weight, out) : f.append_bundles(e, weight, out);
+  });
 }
 
 }  // namespace lockstep

@@ -13,17 +13,20 @@
 // calls it PXN. Where spines join the rails it does so as well, if the plan says so, for hops that name no NIC: all but those
 // between rails of different units then stay below one leaf. Rings and exchanges name their NICs.
 //
-// Memory: the links of one node, and what the fabric holds; time to build: the same. Not modelled here: anything that changes
-// with time, and links that differ from their like (failed, degraded). These would be a sorted list of (LinkId, Link) that
-// link() looks into first: nothing else knows what a link is like.
+// Memory: the links of one node, and what the fabric holds; time to build: the same. Links that differ from their like (degraded,
+// failed) are a sorted list that link() looks into; paths then are those that survive (faults/surviving_paths.h), and a GPU whose
+// NIC failed uses the next NIC of its node that works. Not modelled here: anything that changes with time; the states that
+// a network goes through are networks (faults/fault_states.h).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "topology/fabric/fabric.h"
+#include "topology/faults/surviving_paths.h"
 #include "topology/link.h"
 #include "topology/server/server.h"
 
@@ -53,10 +56,30 @@ struct NetworkPlan {
   bool has_in_network_reduction = false;  // and so do the switches of the fabric
 };
 
+// A link that is not as it was built.
+struct LinkCondition {
+  LinkId link;
+  Rate capacity;
+  Rate nominal;
+  bool is_failed = false;   // nothing goes over it, now or later
+  std::uint32_t fault = 0;  // why it failed: into the reasons given beside it
+  bool is_avoided = false;  // nothing that has another way goes over it
+};
+
 class Network {
  public:
   // Throws InternalError on a plan that no fabric can have (no nodes, more than 2^32 - 1 links).
   explicit Network(const NetworkPlan& plan);
+
+  // This network with links that are not as they were built: sorted by link, different ones. reasons: "leaf0>spine1 failed", for
+  // messages. `paths`: of the fabric, where links between switches are among them. PRE: it has none yet.
+  [[nodiscard]] Network with(std::vector<LinkCondition> conditions, std::vector<std::string> reasons,
+                             std::optional<SurvivingPaths> paths) const;
+  [[nodiscard]] std::span<const LinkCondition> conditions() const { return conditions_; }
+  [[nodiscard]] bool is_failed(LinkId link) const;
+  // Sends and receives. PRE: nics_per_node() > 0.
+  [[nodiscard]] bool is_nic_up(NodeId node, int nic) const;
+  [[nodiscard]] bool has_dead_nics() const { return !dead_nics_.empty(); }
 
   [[nodiscard]] std::size_t link_count() const { return link_count_; }
   [[nodiscard]] Link link(LinkId id) const;
@@ -80,7 +103,8 @@ class Network {
   [[nodiscard]] EndpointId endpoint(NodeId n, int index) const;
   [[nodiscard]] std::uint32_t rack_of(NodeId n) const;
   [[nodiscard]] std::uint32_t pod_of(NodeId n) const;
-  [[nodiscard]] int nearest_nic(EndpointId e) const;  // index within the node
+  [[nodiscard]] int own_nic(EndpointId e) const;      // the nearest NIC as wired (the first of several): index within the node
+  [[nodiscard]] int nearest_nic(EndpointId e) const;  // of those that are up: the next one where its own has failed
   // Of two endpoints of one node, and of an endpoint and a NIC of its node (server.h). PRE: not the same endpoint.
   [[nodiscard]] LinkTier inside_tier(EndpointId a, EndpointId b) const;
   [[nodiscard]] int direct_links(EndpointId a, EndpointId b) const;
@@ -94,7 +118,8 @@ class Network {
   // A number that every path_count divides: the largest on a folded Clos.
   [[nodiscard]] std::int64_t spray_weight() const;
   // These append the links that a transfer of `weight` over `hop` loads, and return its latency (of the longest path). PRE:
-  // hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected. Allocate only for `out`.
+  // hop.from != hop.to. POST: at least one link appended. Throw UserError when not connected, SimulationError when failed links are
+  // why. Allocate only for `out` where no link is failed.
   //
   // Path `index` (>= 0, taken modulo path_count), from source to destination.
   Duration append_path(const Hop& hop, std::int64_t index, std::int64_t weight, std::vector<LinkShare>& out) const;
@@ -126,7 +151,14 @@ class Network {
   // The links inside the nodes; append_fabric(fabric, ports) those between, of which it returns the latency.
   template <class AppendFabric>
   Duration append(const Hop& hop, std::int64_t weight, std::vector<LinkShare>& out, const AppendFabric& append_fabric) const;
-  [[noreturn]] void refuse(const Hop& hop) const;
+  // Throws UserError, or SimulationError where failed links are why. `broken`: one on the way, if known.
+  [[noreturn]] void refuse(const Hop& hop, LinkId broken = LinkId::none()) const;
+  void append_broken(const Hop& hop, std::vector<LinkId>& out) const;
+  [[nodiscard]] const LinkCondition* condition(LinkId link) const;
+  void find_dead_nics();
+  // The NIC itself, or the next one of the node that is up; itself when none is.
+  [[nodiscard]] std::uint32_t working_nic(std::uint32_t node, std::uint32_t nic) const;
+  [[nodiscard]] bool is_port_up(const NodePort& p) const;
   [[nodiscard]] int local(EndpointId e) const;
 
   Server server_;
@@ -143,7 +175,12 @@ class Network {
   bool has_nvls_ = false;
   bool has_in_network_reduction_ = false;
   std::size_t link_count_ = 0;
-  std::vector<Link> links_of_node_;  // with local devices at their ends
+  std::vector<Link> links_of_node_;        // with local devices at their ends
+  std::vector<LinkCondition> conditions_;  // by link
+  std::vector<std::string> reasons_;
+  std::vector<std::uint64_t> dead_nics_;  // node x nics_per_node_ + nic, sorted
+  std::optional<SurvivingPaths> paths_;   // none: all of the fabric
+  bool has_failed_links_ = false;
 };
 
 }  // namespace lockstep

@@ -95,9 +95,10 @@ CollectiveRequest request_of(const Arguments& arguments, const ClusterSpec& clus
   return request;
 }
 
-std::vector<CollectiveRow> run_rows(const CollectiveRequest& request, const ClusterSpec& cluster, const Arguments& arguments) {
+std::vector<CollectiveRow> run_rows(CollectiveRequest request, const ClusterSpec& cluster, const Arguments& arguments) {
   if (request.members.size() == 1) return run_local_copy(request, performance_of(cluster.server->gpu));
   const PreparedCluster prepared(cluster, seed_of(arguments));
+  request.detours = &prepared.detours;
   return run_collective(request, prepared.router, prepared.tunings, network_kind(arguments.text("network")));
 }
 

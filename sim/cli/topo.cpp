@@ -16,6 +16,9 @@ namespace {
 // The network with its oversubscription in the legend.
 Drawing draw_cluster(const ClusterSpec& cluster, const Network& network, const DrawingLimits& limits) {
   Drawing drawing = draw_network(network, cluster.name, limits);
+  for (const FaultSpec& f : cluster.faults) {
+    drawing.notes.push_back(to_text(f) + (f.is_timed() ? " " + time_text(f) : ""));
+  }
   if (!std::holds_alternative<FoldedClos>(network.fabric())) return drawing;
   const FabricSize size = cluster_fabric(cluster);
   if (size.leaf.real > 0) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "sim/cli/common_options.h"
 #include "sim/cli/routing_options.h"
@@ -70,7 +71,14 @@ int run_traffic_verb(const VerbContext& context) {
   const TrafficTable table = read_table(arguments.positional().front(), network.endpoint_count());
   const TrafficRoutes routes(table, router);
   const std::unique_ptr<NetworkModel> model = make_network_model(kind, network);
-  const TrafficResult result = run_traffic(table, routes, *model);
+  const Detours detours(cluster, seed_of(arguments), Bundling::kOff);
+  std::optional<TrafficDetours> ways;
+  if (!detours.timeline().is_empty()) ways.emplace(table, detours);
+  const LinkNames name_of = [&](LinkId link) {
+    const std::string state = ways ? ways->clock().describe(link) : std::string();
+    return network.name(link) + (state.empty() ? state : ", which " + state);
+  };
+  const TrafficResult result = run_traffic(table, routes, *model, ways ? &*ways : nullptr, name_of);
   if (arguments.text("format") == "csv") {
     write_traffic_csv(table, result, context.out);
     return kOk;
@@ -81,7 +89,8 @@ int run_traffic_verb(const VerbContext& context) {
                              .set = arguments.all("set"),
                              .seed = seed_of(arguments),
                              .wall_s = monotonic_seconds() - begin,
-                             .peak_rss_bytes = peak_resident_bytes()};
+                             .peak_rss_bytes = peak_resident_bytes(),
+                             .faults = cluster.faults};
   context.out << to_json(report, result);
   return kOk;
 }

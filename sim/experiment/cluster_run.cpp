@@ -47,7 +47,8 @@ std::array<CollectiveTuning, 3> tunings_of(const ClusterSpec& cluster) {
 PreparedCluster::PreparedCluster(const ClusterSpec& cluster, std::uint64_t seed)
     : network(build_network(cluster)),
       router(make_router(cluster, network, seed, Bundling::kOn)),
-      tunings(tunings_of(cluster)) {}
+      tunings(tunings_of(cluster)),
+      detours(cluster, seed, Bundling::kOn) {}
 
 NetworkKind network_kind(std::string_view name) {
   if (name == "analytic") return NetworkKind::kAnalytic;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "sim/experiment/detours.h"
 #include "sim/network/network_model.h"
 #include "topology/cluster_spec.h"
 #include "workloads/collectives/tuning.h"
@@ -27,6 +28,7 @@ struct PreparedCluster {
   Network network;
   Router router;                            // bundles links
   std::array<CollectiveTuning, 3> tunings;  // groups on one node, two nodes, more
+  Detours detours;                          // round what is broken for a time
 };
 
 // kIdeal: infinite bandwidth, zero latency; the yardstick, not offered on the command line.

@@ -11,6 +11,7 @@
 #include "base/diagnostics.h"
 #include "sim/experiment/hottest_link.h"
 #include "sim/experiment/pair_flows.h"
+#include "sim/symmetry/placed_job.h"
 
 namespace lockstep {
 namespace {
@@ -30,6 +31,65 @@ Instant run_to_end(NetworkModel& network, const LinkNames& name) {
     network.settle(now);
   }
   return now;
+}
+
+// The same on a network whose links come and go, each under its own number.
+class FaultyRun {
+ public:
+  FaultyRun(NetworkKind kind, const Network& network, const Detours& detours)
+      : network_(network), model_(make_network_model(kind, network)), clock_(make_clock(detours)) {}
+
+  // From `start`, no earlier than the end of what ran before. route_of(token, state); `begin` starts transfers.
+  template <class Begin, class RouteOf>
+  Instant run(Instant start, const Begin& begin, const RouteOf& route_of) {
+    const RouteOfToken present = [&](std::uint64_t token) { return route_of(token, clock_.state()); };
+    while (clock_.next() <= start) change(clock_.next(), present);
+    begin(*model_, clock_.state(), start);
+    model_->settle(start);
+    Instant now = start;
+    int idle_changes = 0;
+    while (model_->in_flight() > 0) {
+      const Instant event = model_->next_event();
+      idle_changes = event.is_never() ? idle_changes + 1 : 0;
+      now = std::min(event, clock_.next());
+      if (now.is_never() || idle_changes > FaultClock::kMostIdleChanges) {
+        throw SimulationError(fmt::format("the collective never ends: {}", model_->describe_pending(names())));
+      }
+      if (clock_.next() == now) change(now, present);
+      model_->advance(now, done_);
+      model_->settle(now);
+    }
+    return now;
+  }
+
+  [[nodiscard]] const NetworkModel& model() const { return *model_; }
+
+ private:
+  static FaultClock make_clock(const Detours& detours) {
+    std::vector<FaultClock::LinkInUse> links;
+    for (const LinkId l : detours.timeline().links()) links.push_back({.link = l, .in_model = l});
+    return {detours.timeline(), std::move(links), !detours.routers().empty()};
+  }
+  void change(Instant now, const RouteOfToken& present) {
+    std::vector<std::uint64_t> moved;
+    if (clock_.apply(now, *model_)) model_->reroute(now, present, moved);
+    if (model_->in_flight() == 0) model_->settle(now);
+  }
+  [[nodiscard]] LinkNames names() const {
+    return [this](LinkId l) {
+      const std::string state = clock_.describe(l);
+      return network_.name(l) + (state.empty() ? state : ", which " + state);
+    };
+  }
+
+  const Network& network_;
+  std::unique_ptr<NetworkModel> model_;
+  FaultClock clock_;
+  std::vector<Completion> done_;
+};
+
+bool has_timed_faults(const CollectiveRequest& request) {
+  return request.detours != nullptr && !request.detours->timeline().is_empty();
 }
 
 CollectiveRow row_of(const CollectiveRequest& request, std::int64_t size, Instant end) {
@@ -97,13 +157,18 @@ class StagedRun {
       links_[form] = links_in_use(network_, r.route, request.uses_symmetry);
     }
     if (request.explains) shape_alternatives(router);
+    if (has_timed_faults(request)) add_states(router, routes);
   }
 
   CollectiveRow run(std::int64_t size) {
     lower_collective(lowering(shape_, size), lowered_);
     Instant end;
     double hottest = 0;
-    for (const Stage& stage : lowered_.stages) end = end + (run(stage, hottest) - Instant());
+    if (!states_.empty()) {
+      end = run_with_faults(hottest);
+    } else {
+      for (const Stage& stage : lowered_.stages) end = end + (run(stage, hottest) - Instant());
+    }
     CollectiveRow row = row_of(request_, size, end);
     row.hottest_link_s = hottest;
     row.algorithm = to_text(lowered_.algorithm);
@@ -141,6 +206,41 @@ class StagedRun {
     facts_ = member_facts(network_, request_.members);
   }
 
+  using RoutesByForm = std::vector<std::vector<LinkShare>>;
+
+  // The routes in every state of the network. One that has other forms than the first would need other transfers: it stays with the first's.
+  void add_states(const Router& first, const std::vector<FormRoute>& usual) {
+    const auto add = [this](const std::vector<FormRoute>& routes) {
+      RoutesByForm& by_form = states_.emplace_back(links_.size());
+      for (const FormRoute& r : routes) by_form[static_cast<std::size_t>(r.form)] = r.route.shares;
+    };
+    add(usual);
+    for (const Router* router : request_.detours->routers()) {
+      std::vector<FormRoute> routes;
+      (void)shape_communicator(*router, shape_request(request_, request_.algorithm), routes);
+      add(is_detour(first.network(), usual, routes) ? routes : usual);
+    }
+  }
+
+  Instant run_with_faults(double& hottest) const {
+    FaultyRun faulty(kind_, network_, *request_.detours);
+    Instant end;
+    for (const Stage& stage : lowered_.stages) {
+      const auto form = static_cast<std::size_t>(stage.form);
+      const auto begin = [&](NetworkModel& model, std::size_t state, Instant start) {
+        model.start(start, {.shares = states_[state][form],
+                            .weight = stage.weight,
+                            .bytes = stage.bytes,
+                            .latency = stage.latency,
+                            .rate_cap = stage.rate_cap,
+                            .members = stage.members});
+      };
+      end = faulty.run(end, begin, [&](std::uint64_t, std::size_t state) { return NewRoute{states_[state][form], {}}; });
+    }
+    hottest = hottest_link_s(faulty.model(), end, network_, network_.link_count(), [](LinkId l) { return l; });
+    return end;
+  }
+
   Instant run(const Stage& stage, double& hottest) const {
     const LinksInUse& used = links_[static_cast<std::size_t>(stage.form)];
     const std::unique_ptr<NetworkModel> network = make_network_model(kind_, used.capacities);
@@ -162,7 +262,8 @@ class StagedRun {
   CommunicatorShape shape_;
   CommunicatorShape alternatives_;  // where explanations are asked for
   MemberFacts facts_;
-  std::vector<LinksInUse> links_;  // by form
+  std::vector<LinksInUse> links_;     // by form
+  std::vector<RoutesByForm> states_;  // by state; empty without faults that come and go
   LoweredCollective lowered_;
 };
 
@@ -195,6 +296,10 @@ std::vector<CollectiveRow> run_collective(const CollectiveRequest& request, cons
   const bool is_pairs = request.kind == CollectiveKind::kSendRecv || request.kind == CollectiveKind::kAllToAll;
   if (is_pairs) {
     check_algorithm(request, router, {});
+    if (has_timed_faults(request)) {
+      throw UserError(fmt::format("{} does not run on a network whose faults come and go", to_text(request.kind)),
+                      "give its flows to lockstep traffic, or remove from and until of the cluster's faults");
+    }
     return run_pairs(request, router, tunings, kind);
   }
   StagedRun run(request, router, tunings, kind);

@@ -5,7 +5,7 @@
 //
 // A stage of an algorithm (workloads/collectives/stage.h) is one transfer alone on the network. Links of equal capacity on which it has equal coefficients then carry equal loads at
 // every instant, so one of them stands for all: a few links instead of a hundred thousand, and the same time to the picosecond.
-// all_to_all and send_recv are flows between pairs (pair_flows.h).
+// all_to_all and send_recv are flows between pairs (pair_flows.h). Where faults come and go every link stands for itself.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct CollectiveRequest {
   std::optional<Protocol> protocol;        // none: the same
   std::optional<int> channels;             // of rings and trees; none: one per NIC of the members
   bool uses_symmetry = true;               // one link, one flow stands for its equals
-  bool explains = false;                   // rows tell what they were chosen among
+  const Detours* detours = nullptr;  // of faults that come and go, counted from the start of each size; none: there are none
+  bool explains = false;             // rows tell what they were chosen among
 };
 
 // What a row was chosen among, with the times that decided.

@@ -50,11 +50,35 @@ void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
 double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const RunOptions& options) {
   IdealNetwork ideal;
   const auto run = [&](const RunnableJob& on) { return on.run(ideal, options, false).step_time.seconds(); };
-  if (cluster.routing_policy() == RoutingPolicy::kSpray) return run(job);
+  if (cluster.routing_policy() == RoutingPolicy::kSpray && cluster.faults.empty()) return run(job);
   ClusterSpec sprayed = cluster;
+  sprayed.faults.clear();
   sprayed.routing = RoutingPolicy::kSpray;
   const PreparedCluster prepared(sprayed, options.seed);
   return run(RunnableJob(prepared, sprayed, job.program, job.placement, options));
+}
+
+double healthy_seconds(const RunnableJob& job, const ClusterSpec& cluster, const RunOptions& options) {
+  ClusterSpec healthy = cluster;
+  healthy.faults.clear();
+  const PreparedCluster prepared(healthy, options.seed);
+  const RunnableJob on(prepared, healthy, job.program, job.placement, options);
+  const std::unique_ptr<NetworkModel> model = make_network_model(options.network, on.job.link_capacities());
+  return on.run(*model, options, false).step_time.seconds();
+}
+
+// Those for good, and of the others those that began while the job ran.
+std::vector<FaultReport> report_faults(const ClusterSpec& cluster, const RuntimeResult& run) {
+  std::vector<FaultReport> out;
+  for (const FaultSpec& f : cluster.faults) {
+    if (!f.is_timed()) out.push_back({.what = to_text(f), .when = {}});
+  }
+  for (const FaultEffect& e : run.faults) {
+    const FaultSpec& f = cluster.faults[e.fault];
+    out.push_back(
+        {.what = to_text(f), .when = time_text(f), .first_s = e.first.seconds(), .times = e.times, .rerouted = e.rerouted});
+  }
+  return out;
 }
 
 // What a model's geometry adds.
@@ -116,11 +140,14 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.seed = options.seed;
   r.gpus = program.world_size();
   r.stages = plan.pp();
-  r.has_stragglers = cluster.stragglers.has_value();
+  r.has_stragglers = cluster.stragglers.has_value() ||
+                     std::any_of(cluster.faults.begin(), cluster.faults.end(), [](const FaultSpec& f) { return f.slowdown; });
   r.slow_gpus = std::count_if(job.placed.slowdowns.begin(), job.placed.slowdowns.end(), [](std::int64_t s) { return s > 0; });
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal.valid() ? ideal.get() : r.step_time_s;
   r.breakdown_s = run.jobs.front().breakdown_s;
+  r.faults = report_faults(cluster, run);
+  if (!cluster.faults.empty() && options.compares_with_ideal) r.healthy_step_time_s = healthy_seconds(job, cluster, options);
   r.links = job.busiest_links(*model, run.step_time);
   r.locality = job_locality(program, plan.layout, placement, prepared.network);
   r.symmetry = job.symmetry_report(options);

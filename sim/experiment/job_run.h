@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of one training job on one cluster, from checked specs to a RunResult. The same job runs once more on an ideal network
 // (infinite bandwidth, zero latency) to say what the network costs. That run always takes sprayed paths, which leave the fewest classes
-// of ranks; what they change is which algorithm `auto` chooses.
+// of ranks; what they change is which algorithm `auto` chooses. Nothing is broken there, and no node slow by a fault.
 #pragma once
 
 #include <cstdint>

@@ -93,10 +93,13 @@ ClusterSpec routed(const ClusterSpec& cluster, const Routing& routing) {
   return c;
 }
 
-Outcome outcome_of(const TrafficTable& table, const Network& network, const Router& router, NetworkKind kind) {
-  const TrafficRoutes routes(table, router);
+Outcome outcome_of(const TrafficTable& table, const Network& network, const ClusterSpec& cluster, std::uint64_t seed,
+                   NetworkKind kind) {
+  const TrafficRoutes routes(table, make_router(cluster, network, seed));
+  const Detours detours(cluster, seed, Bundling::kOff);
+  TrafficDetours ways(table, detours);
   const std::unique_ptr<NetworkModel> model = make_network_model(kind, network);
-  const TrafficResult result = run_traffic(table, routes, *model);
+  const TrafficResult result = run_traffic(table, routes, *model, &ways);
   Outcome o{.time_s = result.makespan.seconds()};
   Int128 sum = 0;
   for (std::size_t row = 0; row < table.size(); ++row) {
@@ -117,6 +120,7 @@ std::vector<RoutingRow> compare_routings(const CollectiveRequest& request, const
     const PreparedCluster prepared(routed(cluster, routing), seed);
     CollectiveRequest forced = request;
     forced.algorithm = algorithm_of(algorithm, request.algorithm);
+    forced.detours = &prepared.detours;
     Outcomes by_size;
     for (CollectiveRow& r : run_collective(forced, prepared.router, prepared.tunings, kind)) {
       by_size.push_back({.algorithm = std::move(r.algorithm),
@@ -136,7 +140,7 @@ std::vector<RoutingRow> compare_routings(const TrafficTable& table, const Cluste
                                          NetworkKind kind) {
   const Network network = build_network(cluster);
   return compare(trial, [&](const Routing& routing, std::uint64_t seed, const std::string&) {
-    return Outcomes{outcome_of(table, network, make_router(routed(cluster, routing), network, seed), kind)};
+    return Outcomes{outcome_of(table, network, routed(cluster, routing), seed, kind)};
   });
 }
 

@@ -17,6 +17,11 @@ std::vector<std::int64_t> rank_slowdowns(const std::vector<std::int64_t>& by_gpu
   return out;
 }
 
+PlacedFaults placed_faults(const Detours& detours) {
+  if (detours.timeline().is_empty()) return {};
+  return {.timeline = &detours.timeline(), .detours = detours.routers()};
+}
+
 }  // namespace
 
 RunnableJob::RunnableJob(const PreparedCluster& on, const ClusterSpec& cluster, const Program& of, std::vector<EndpointId> at,
@@ -25,17 +30,33 @@ RunnableJob::RunnableJob(const PreparedCluster& on, const ClusterSpec& cluster, 
       program(of),
       gpu(performance_of(cluster.server->gpu)),
       placement(std::move(at)),
-      placed(place_job(program, placement, prepared.router, rank_slowdowns(gpu_slowdowns(cluster, options.seed), placement))),
+      placed(place_job(program, placement, prepared.router, rank_slowdowns(gpu_slowdowns(cluster, options.seed), placement),
+                       placed_faults(prepared.detours))),
       partition(options.uses_symmetry ? coarsest_partition(placed, options.symmetry_fault) : finest_partition(placed)),
       job(placed, partition) {}
 
+FaultClock RunnableJob::fault_clock() const {
+  std::vector<FaultClock::LinkInUse> in_use;
+  for (const LinkId link : prepared.detours.timeline().links()) {
+    const std::uint32_t c = partition.links.class_of[prepared.router.representative(link).index()];
+    if (c != Classes::kNone) in_use.push_back({.link = link, .in_model = LinkId(c)});
+  }
+  return {prepared.detours.timeline(), std::move(in_use), job.has_detours()};
+}
+
 RuntimeResult RunnableJob::run(NetworkModel& model, const RunOptions& options, bool shows_progress) const {
+  FaultClock faults = fault_clock();
+  const auto name_of = [&](LinkId link) {
+    const std::string state = faults.describe(link);
+    return prepared.network.name(job.representative(link)) + (state.empty() ? state : ", which " + state);
+  };
   return run_program({.program = program,
                       .job = job,
                       .network = model,
                       .message_weight = prepared.router.weight() * kSharerWeight,
                       .tunings = prepared.tunings,
-                      .link_name = [&](LinkId link) { return prepared.network.name(job.representative(link)); },
+                      .faults = faults.is_empty() ? nullptr : &faults,
+                      .link_name = name_of,
                       .comm_slowdown = gpu.comm_slowdown,
                       .skips_repetition = options.uses_symmetry,
                       .tie_seed = options.tie_seed,
@@ -78,9 +99,13 @@ std::vector<LinkReport> RunnableJob::busiest_links(const NetworkModel& model, Du
 std::vector<bool> RunnableJob::links_of_job(std::uint32_t number) const {
   std::vector<bool> carries(job.link_capacities().size(), false);
   const auto add = [&](const ActivityClass& a) {
-    for (const ReducedShares& shares : a.routes) {
-      for (const LinkShare& s : shares.all) carries[s.link.index()] = true;
-    }
+    const auto mark = [&carries](const std::vector<ReducedShares>& routes) {
+      for (const ReducedShares& shares : routes) {
+        for (const LinkShare& s : shares.all) carries[s.link.index()] = true;
+      }
+    };
+    mark(a.routes);
+    for (const std::vector<ReducedShares>& routes : a.detours) mark(routes);
   };
   for (const ActivityClass& a : job.activities()) {
     const std::uint32_t member = a.communicator == nullptr ? a.sender : a.members.empty() ? 0 : a.members.front();

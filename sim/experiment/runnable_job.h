@@ -27,6 +27,9 @@ struct RunnableJob {
   [[nodiscard]] std::vector<bool> links_of_job(std::uint32_t number) const;
   [[nodiscard]] SymmetryReport symmetry_report(const RunOptions& options) const;
 
+  // Faults that come and go, on the links of the job.
+  [[nodiscard]] FaultClock fault_clock() const;
+
   const PreparedCluster& prepared;
   const Program& program;
   GpuPerformance gpu;

@@ -57,8 +57,15 @@ namespace {
 
 class TrafficRun {
  public:
-  TrafficRun(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network)
-      : table_(table), routes_(routes), network_(network), successors_(table), waits_(table.size()) {
+  TrafficRun(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network, TrafficDetours* detours,
+             const LinkNames& link_name)
+      : table_(table),
+        routes_(routes),
+        network_(network),
+        detours_(detours),
+        link_name_(link_name),
+        successors_(table),
+        waits_(table.size()) {
     result_.start.resize(table.size());
     result_.end.resize(table.size());
   }
@@ -76,10 +83,11 @@ class TrafficRun {
     if (completed_ < table_.size()) {
       throw SimulationError(fmt::format("{} of {} flows never end, and nothing else happens after {:.12g} s: {}",
                                         table_.size() - completed_, table_.size(), now_.seconds(),
-                                        network_.describe_pending()));
+                                        network_.describe_pending(link_name_)));
     }
     network_.finish(now_);
     result_.makespan = now_;
+    if (detours_ != nullptr) result_.faults = detours_->clock().effects(now_);
     result_.solver_cpu_s = process_cpu_seconds() - cpu_begin;
     return std::move(result_);
   }
@@ -87,9 +95,12 @@ class TrafficRun {
  private:
   // Everything of the next instant; false when there is none.
   bool step() {
-    const Instant next = std::min({next_independent(), released_.next_time(), network_.next_event()});
-    if (next.is_never()) return false;
+    Instant next = std::min({next_independent(), released_.next_time(), network_.next_event()});
+    if (next.is_never() && !may_wait_for_repair()) return false;
+    if (!next.is_never()) idle_changes_ = 0;
+    next = std::min(next, next_fault());
     now_ = next;
+    if (next_fault() == now_) change_network();
     completions_.clear();
     network_.advance(now_, completions_);
     for (const Completion& c : completions_) complete(static_cast<std::uint32_t>(c.token));
@@ -97,6 +108,26 @@ class TrafficRun {
     while (next_independent() == now_) start(independent_[independent_begin_++]);
     network_.settle(now_);
     return true;
+  }
+
+  [[nodiscard]] Instant next_fault() const { return detours_ == nullptr ? Instant::never() : detours_->clock().next(); }
+  // Nothing else happens: a flow on a dead link may go on when it is back.
+  bool may_wait_for_repair() {
+    return network_.in_flight() > 0 && !next_fault().is_never() && ++idle_changes_ <= FaultClock::kMostIdleChanges;
+  }
+  void change_network() {
+    if (!detours_->clock().apply(now_, network_)) return;
+    std::vector<std::uint64_t> moved;
+    network_.reroute(
+        now_,
+        [this](std::uint64_t row) {
+          return NewRoute{present_routes().shares(row), {}};
+        },
+        moved);
+    detours_->clock().count_rerouted(static_cast<std::int64_t>(moved.size()));
+  }
+  [[nodiscard]] const TrafficRoutes& present_routes() const {
+    return detours_ == nullptr ? routes_ : detours_->present(routes_);
   }
 
   [[nodiscard]] Instant next_independent() const {
@@ -107,7 +138,7 @@ class TrafficRun {
   void start(std::uint32_t row) {
     result_.start[row] = now_;
     ++result_.events;
-    network_.start(now_, {.shares = routes_.shares(row),
+    network_.start(now_, {.shares = present_routes().shares(row),
                           .weight = routes_.weight(),
                           .bytes = table_.bytes[row],
                           .latency = routes_.latency(row),
@@ -129,6 +160,9 @@ class TrafficRun {
   const TrafficTable& table_;
   const TrafficRoutes& routes_;
   NetworkModel& network_;
+  TrafficDetours* detours_;
+  const LinkNames& link_name_;
+  int idle_changes_ = 0;
   Successors successors_;
   std::vector<std::uint32_t> waits_;        // predecessors that have not completed
   std::vector<std::uint32_t> independent_;  // rows that wait for nobody, by time
@@ -142,8 +176,18 @@ class TrafficRun {
 
 }  // namespace
 
-TrafficResult run_traffic(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network) {
-  return TrafficRun(table, routes, network).run();
+TrafficDetours::TrafficDetours(const TrafficTable& table, const Detours& detours)
+    : clock_([&] {
+        std::vector<FaultClock::LinkInUse> links;
+        for (const LinkId l : detours.timeline().links()) links.push_back({.link = l, .in_model = l});
+        return FaultClock(detours.timeline(), std::move(links), !detours.routers().empty());
+      }()) {
+  for (const Router* router : detours.routers()) routes_.emplace_back(table, *router);
+}
+
+TrafficResult run_traffic(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network,
+                          TrafficDetours* detours, const LinkNames& link_name) {
+  return TrafficRun(table, routes, network, detours, link_name).run();
 }
 
 }  // namespace lockstep

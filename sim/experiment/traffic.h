@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a list of flows on a network: each starts at its time or when the rows it waits for have completed, whichever is later.
 // Fails rather than lose one: SimulationError names what never ends.
+//
+// Where faults come and go, routes are those of the present state of the network, and flows under way change over with it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "sim/experiment/detours.h"
 #include "sim/experiment/traffic_table.h"
 #include "sim/network/network_model.h"
 #include "topology/routing/router.h"
@@ -44,10 +47,28 @@ struct TrafficResult {
   Instant makespan;               // the last end
   std::int64_t events = 0;        // starts and completions
   std::uint64_t fingerprint = 0;  // order-free: sum over completions of hash(row, bytes, tick)
-  double solver_cpu_s = 0;        // CPU time of the simulation itself, without reading and routing
+  std::vector<FaultEffect> faults = {};
+  double solver_cpu_s = 0;  // CPU time of the simulation itself, without reading and routing
 };
 
-// `network` is fresh and knows the links of `routes`. PRE: `after` of the table has been checked.
-[[nodiscard]] TrafficResult run_traffic(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network);
+// The routes of all rows in every state of the network.
+class TrafficDetours {
+ public:
+  // `detours` must outlive it. A copy of all routes for every state.
+  TrafficDetours(const TrafficTable& table, const Detours& detours);
+  [[nodiscard]] FaultClock& clock() { return clock_; }
+  // In the present state; `usual` are those of the first.
+  [[nodiscard]] const TrafficRoutes& present(const TrafficRoutes& usual) const {
+    return clock_.state() == 0 ? usual : routes_[clock_.state() - 1];
+  }
+
+ private:
+  std::vector<TrafficRoutes> routes_;
+  FaultClock clock_;
+};
+
+// `network` is fresh and knows the links of `routes`. PRE: `after` of the table has been checked. link_name: for messages.
+[[nodiscard]] TrafficResult run_traffic(const TrafficTable& table, const TrafficRoutes& routes, NetworkModel& network,
+                                        TrafficDetours* detours = nullptr, const LinkNames& link_name = number_of);
 
 }  // namespace lockstep

@@ -71,6 +71,25 @@ void AnalyticNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
   for (const TransferId id : changed_) run_on(id, now);
 }
 
+void AnalyticNetwork::reroute(Instant now, const RouteOfToken& route_of, std::vector<std::uint64_t>& moved) {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    const TransferId id = TransferId::from_index(i);
+    const TransferSpec& spec = ledger_.spec(id);
+    if (state.phase == Phase::kFree || spec.shares.empty()) continue;
+    const NewRoute route = route_of(spec.token);
+    if (!route.is_other_than(spec.shares)) continue;
+    if (state.phase == Phase::kMoving) {
+      if (state.end == now) continue;
+      state.work -= static_cast<Int128>(state.level) * (now - state.since).picos();
+      meter(spec, state, now);
+    }
+    ledger_.reroute(id, route, state.work);
+    if (state.phase == Phase::kMoving) run_on(id, now);
+    moved.push_back(spec.token);
+  }
+}
+
 void AnalyticNetwork::advance(Instant now, std::vector<Completion>& out) {
   while (true) {
     const TransferId id = events_.pop_due(now);
@@ -99,13 +118,15 @@ Instant AnalyticNetwork::next_event() const { return events_.next(); }
 
 LinkUsage AnalyticNetwork::usage(LinkId link, Instant now) const { return ledger_.usage(link, now); }
 
-std::string AnalyticNetwork::describe_pending(const LinkNames&) const {
+std::string AnalyticNetwork::describe_pending(const LinkNames& name) const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].phase == Phase::kFree || !states_[i].end.is_never()) continue;
     const TransferSpec& spec = ledger_.spec(TransferId::from_index(i));
+    const auto dead = std::find_if(spec.shares.begin(), spec.shares.end(),
+                                   [this](const LinkShare& s) { return ledger_.capacity(s.link) == 0; });
+    const bool is_stopped = states_[i].phase == Phase::kMoving && states_[i].level == 0 && dead != spec.shares.end();
     return fmt::format("transfer {} of {} bytes {}", spec.token, spec.bytes,
-                       states_[i].phase == Phase::kMoving && states_[i].level == 0 ? "crosses a link of capacity 0"
-                                                                                   : "ends beyond the range of time");
+                       is_stopped ? "is stopped by " + name(dead->link) : "ends beyond the range of time");
   }
   return "nothing is moving";
 }
@@ -117,7 +138,8 @@ void AnalyticNetwork::save(Instant now, NetworkCheckpoint& out) const {
     const State& s = states_[i];
     if (s.phase == Phase::kFree) continue;
     const std::uint64_t token = ledger_.spec(TransferId::from_index(i)).token;
-    out.pending.push_back({token, static_cast<std::uint32_t>(s.phase), (s.end - now).picos(), s.level});
+    out.pending.push_back(
+        {token, static_cast<std::uint32_t>(s.phase), (s.end - now).picos(), s.level, ledger_.moved(TransferId::from_index(i))});
   }
   std::sort(out.pending.begin(), out.pending.end(), [](const auto& a, const auto& b) { return a.token < b.token; });
   ledger_.save(now, out.totals);

@@ -26,6 +26,7 @@ class AnalyticNetwork final : public NetworkModel {
 
   void start(Instant now, const TransferSpec& spec) override;
   void set_capacity(Instant now, LinkId link, Rate capacity) override;
+  void reroute(Instant now, const RouteOfToken& route_of, std::vector<std::uint64_t>& moved) override;
   void advance(Instant now, std::vector<Completion>& out) override;
   void settle(Instant now) override;
   [[nodiscard]] Instant next_event() const override;

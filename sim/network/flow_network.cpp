@@ -2,6 +2,7 @@
 #include "sim/network/flow_network.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/engine/later.h"
 
@@ -18,6 +19,7 @@ void FlowNetwork::start(Instant now, const TransferSpec& spec) {
   const TransferId id = ledger_.open(spec);
   if (id.index() >= states_.size()) states_.resize(id.index() + 1);
   states_[id.index()] = State{};
+  if (id.index() < left_.size()) left_[id.index()] = 0;
   if (spec.latency == Duration{}) {
     begin(id, now);
   } else {
@@ -36,6 +38,12 @@ void FlowNetwork::begin(TransferId id, Instant now) {
   }
   state.phase = Phase::kMoving;
   if (capped) state.private_link = solver_.add_private_link(spec.rate_cap.units());
+  add_entity(id);
+}
+
+void FlowNetwork::add_entity(TransferId id) {
+  const TransferSpec& spec = ledger_.spec(id);
+  State& state = states_[id.index()];
   state.entity = solver_.add(spec.shares, {state.private_link, spec.weight});
   if (state.entity.index() >= transfer_of_.size()) transfer_of_.resize(state.entity.index() + 1);
   transfer_of_[state.entity.index()] = id;
@@ -46,6 +54,45 @@ void FlowNetwork::set_capacity(Instant now, LinkId link, Rate capacity) {
   expect_settled_before(now);
   solver_.set_capacity(link, capacity.units());
   ledger_.set_capacity(link, capacity.units(), now);
+}
+
+void FlowNetwork::reroute(Instant now, const RouteOfToken& route_of, std::vector<std::uint64_t>& moved) {
+  expect_settled_before(now);
+  const auto another = [&](TransferId id) -> std::optional<NewRoute> {
+    const TransferSpec& spec = ledger_.spec(id);
+    if (spec.shares.empty()) return std::nullopt;
+    const NewRoute route = route_of(spec.token);
+    return route.is_other_than(spec.shares) ? std::optional(route) : std::nullopt;
+  };
+  delays_.for_each([&](Instant, TransferId id) {
+    if (states_[id.index()].phase != Phase::kLatency) return;
+    const TransferSpec& spec = ledger_.spec(id);
+    if (const std::optional<NewRoute> route = another(id)) {
+      ledger_.reroute(id, *route, GroupClocks::work_of(spec.bytes, spec.weight));
+      moved.push_back(spec.token);
+    }
+  });
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const TransferId id = TransferId::from_index(i);
+    State& state = states_[i];
+    if (state.entity.is_none()) continue;
+    const Int128 left = clocks_.remaining_work(state.entity, now);
+    const std::optional<NewRoute> route = another(id);
+    if (left <= 0 || !route) continue;
+    ledger_.reroute(id, *route, left);
+    clocks_.remove(state.entity, now);
+    solver_.remove(state.entity);
+    if (left_.size() < states_.size()) left_.resize(states_.size(), 0);
+    left_[i] = left;
+    add_entity(id);
+    moved.push_back(ledger_.spec(id).token);
+  }
+}
+
+Int128 FlowNetwork::work_to_do(TransferId id) const {
+  if (id.index() < left_.size() && left_[id.index()] > 0) return left_[id.index()];
+  const TransferSpec& spec = ledger_.spec(id);
+  return GroupClocks::work_of(spec.bytes, spec.weight);
 }
 
 void FlowNetwork::advance(Instant now, std::vector<Completion>& out) {
@@ -99,8 +146,7 @@ void FlowNetwork::follow_changes(Instant now) {
   for (const EntityId e : solver_.moved()) {
     const LinkId group = solver_.bottleneck(e);
     if (!clocks_.contains(e)) {
-      const TransferSpec& spec = ledger_.spec(transfer_of_[e.index()]);
-      clocks_.insert(e, group, GroupClocks::work_of(spec.bytes, spec.weight), now);
+      clocks_.insert(e, group, work_to_do(transfer_of_[e.index()]), now);
     } else {
       clocks_.move(e, group, now);
     }
@@ -144,7 +190,8 @@ void FlowNetwork::save(Instant now, NetworkCheckpoint& out) const {
   out.at = now;
   out.pending.clear();
   const auto add = [&](TransferId id, Int128 left) {
-    out.pending.push_back({ledger_.spec(id).token, static_cast<std::uint32_t>(states_[id.index()].phase), left, 0});
+    const auto phase = static_cast<std::uint32_t>(states_[id.index()].phase);
+    out.pending.push_back({ledger_.spec(id).token, phase, left, 0, ledger_.moved(id)});
   };
   delays_.for_each([&](Instant when, TransferId id) { add(id, (when - now).picos()); });
   // Levels need no saving: they follow from which transfers move.

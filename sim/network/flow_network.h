@@ -40,6 +40,7 @@ class FlowNetwork final : public NetworkModel {
 
   void start(Instant now, const TransferSpec& spec) override;
   void set_capacity(Instant now, LinkId link, Rate capacity) override;
+  void reroute(Instant now, const RouteOfToken& route_of, std::vector<std::uint64_t>& moved) override;
   void advance(Instant now, std::vector<Completion>& out) override;
   void settle(Instant now) override;
   [[nodiscard]] Instant next_event() const override;
@@ -66,6 +67,8 @@ class FlowNetwork final : public NetworkModel {
   void begin(TransferId id, Instant now);
   [[nodiscard]] bool drops_completion();
   void take_entity(TransferId id);
+  void add_entity(TransferId id);
+  [[nodiscard]] Int128 work_to_do(TransferId id) const;
   void follow_changes(Instant now);
   void inject_fault();
   void expect_settled_before(Instant now);
@@ -77,6 +80,7 @@ class FlowNetwork final : public NetworkModel {
   DelayQueue delays_;
   std::vector<State> states_;            // by transfer
   std::vector<TransferId> transfer_of_;  // by entity
+  std::vector<Int128> left_;             // by transfer: work after it was rerouted, 0: never was; empty until one is
   Instant batch_;                        // of the changes not yet settled
   std::int64_t completions_ = 0;
   std::int64_t faults_injected_ = 0;

@@ -57,6 +57,13 @@ void GroupClocks::move(EntityId e, LinkId id, Instant now) {
   insert(e, id, work, now);
 }
 
+void GroupClocks::remove(EntityId e, Instant now) {
+  const Member old = members_[e.index()];
+  mark(old.group);
+  remove_end(advanced(old.group, now), old.position);
+  members_[e.index()].group = LinkId::none();
+}
+
 void GroupClocks::set_rate(LinkId id, std::int64_t level, Instant now) {
   Group& g = advanced(id, now);
   g.rate = level;

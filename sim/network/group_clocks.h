@@ -31,6 +31,8 @@ class GroupClocks {
   // before time passes.
   void insert(EntityId e, LinkId group, Int128 work, Instant now);
   void move(EntityId e, LinkId group, Instant now);
+  // The entity leaves before its end. PRE: contains(e).
+  void remove(EntityId e, Instant now);
   [[nodiscard]] bool contains(EntityId e) const { return e.index() < members_.size() && !members_[e.index()].group.is_none(); }
   [[nodiscard]] LinkId group_of(EntityId e) const { return members_[e.index()].group; }
   // The level of the group has changed.

@@ -20,6 +20,7 @@ class IdealNetwork final : public NetworkModel {
     started_.push_back({.token = spec.token, .bytes = checked_mul(spec.bytes, spec.members)});
   }
   void set_capacity(Instant, LinkId, Rate) override {}
+  void reroute(Instant, const RouteOfToken&, std::vector<std::uint64_t>&) override {}
   void advance(Instant now, std::vector<Completion>& out) override {
     if (now < due_) return;
     out.insert(out.end(), due_now_.begin(), due_now_.end());

@@ -17,6 +17,7 @@ struct PendingTransfer {
   std::uint32_t phase = 0;  // the model's own
   Int128 left = 0;          // picoseconds, or work
   std::int64_t level = 0;   // where the model fixes it
+  std::int64_t moved = 0;   // bytes of a member that went another way before
   bool operator==(const PendingTransfer&) const = default;
 };
 

@@ -10,10 +10,12 @@
 //   advance(t, out)       everything due at t: latencies end, transfers complete
 //   start(t, ...) / set_capacity(t, ...)   whatever the caller adds at t
 //   settle(t)             one re-solve for the whole batch
+// At an instant at which routes change, reroute(t, ...) comes first, before advance().
 // next_event() is only valid after settle() and is never() when nothing will happen by itself. Time must not pass an event without
 // advance(). A transfer on a link of capacity 0 does not end. The order of `out` is unspecified. The order of calls inside an instant never changes a result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -52,6 +54,16 @@ struct LinkUsage {
   double busy_s = 0;       // time integral of rate/capacity: seconds of full use
 };
 
+// Another way for a transfer: as TransferSpec's. Equal shares: it stays on its way.
+struct NewRoute {
+  std::span<const LinkShare> shares;
+  std::span<const LinkShare> alone;
+  [[nodiscard]] bool is_other_than(std::span<const LinkShare> usual) const {
+    return !std::equal(shares.begin(), shares.end(), usual.begin(), usual.end());
+  }
+};
+using RouteOfToken = std::function<NewRoute(std::uint64_t token)>;
+
 // How messages name a link.
 using LinkNames = std::function<std::string(LinkId)>;
 [[nodiscard]] inline std::string number_of(LinkId link) { return "link " + std::to_string(link.value()); }
@@ -61,6 +73,9 @@ class NetworkModel {
   virtual ~NetworkModel() = default;
   virtual void start(Instant now, const TransferSpec& spec) = 0;
   virtual void set_capacity(Instant now, LinkId link, Rate capacity) = 0;
+  // Every transfer in flight goes on by its new route with the bytes it has left; those it has moved count on the links they took. One that
+  // ends at this instant ends. `moved`: tokens of those that have another way now. PRE: nothing else has been called at this instant but set_capacity().
+  virtual void reroute(Instant now, const RouteOfToken& route_of, std::vector<std::uint64_t>& moved) = 0;
   virtual void advance(Instant now, std::vector<Completion>& out) = 0;
   virtual void settle(Instant now) = 0;
   [[nodiscard]] virtual Instant next_event() const = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/network/transfer_ledger.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace lockstep {
@@ -22,10 +23,23 @@ TransferId TransferLedger::open(const TransferSpec& spec) {
     id = free_.back();
     free_.pop_back();
     specs_[id.index()] = spec;
+    if (id.index() < moved_.size()) moved_[id.index()] = 0;
   }
   ++started_;
   promised_ += checked_mul(spec.members, spec.bytes);
   return id;
+}
+
+void TransferLedger::reroute(TransferId id, const NewRoute& route, Int128 left) {
+  TransferSpec& spec = specs_[id.index()];
+  if (moved_.size() <= id.index()) moved_.resize(id.index() + 1, 0);
+  // Rounded down to whole bytes: the rest counts on the new way.
+  const Int128 rest = ceil_div(left * spec.weight, static_cast<Int128>(Rate::kUnitsPerBytePerSecond) * kPicosPerSecond);
+  const std::int64_t total = std::max<std::int64_t>(spec.bytes - narrow_int64(std::min<Int128>(rest, spec.bytes)), moved(id));
+  count(id, spec.shares, total - moved(id));
+  moved_[id.index()] = total;
+  spec.shares = route.shares;
+  spec.alone = route.alone;
 }
 
 void TransferLedger::include_weight(std::int64_t weight) {

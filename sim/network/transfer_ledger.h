@@ -33,13 +33,13 @@ class TransferLedger {
   // rate caps and carry nothing.
   template <class Shares>
   Completion close(TransferId id, const Shares& shares) {
-    const TransferSpec& spec = specs_[id.index()];
-    const std::int64_t scale = denominator_ / spec.weight;
-    for (const auto& s : shares) {
-      if (s.link.index() < meters_.size()) add_bytes(meters_[s.link.index()], s.coefficient, spec.bytes, scale);
-    }
+    count(id, shares, specs_[id.index()].bytes - moved(id));
     return deliver(id);
   }
+  // The transfer goes on by another way, when a member has `left` (GroupClocks::work_of) to do: what it has moved counts on the old one.
+  void reroute(TransferId id, const NewRoute& route, Int128 left);
+  // Bytes of a member that went by earlier ways.
+  [[nodiscard]] std::int64_t moved(TransferId id) const { return id.index() < moved_.size() ? moved_[id.index()] : 0; }
   // Fault injection for tests: the transfer vanishes without being delivered.
   void lose(TransferId id) { free_.push_back(id); }
 
@@ -95,13 +95,21 @@ class TransferLedger {
     if (scale != 1) part = scaled(part, scale);
     LOCKSTEP_CHECK(!__builtin_add_overflow(m.bytes, part, &m.bytes), "bytes of a link leave 128 bits");
   }
+  template <class Shares>
+  void count(TransferId id, const Shares& shares, std::int64_t bytes) {
+    const std::int64_t scale = denominator_ / specs_[id.index()].weight;
+    for (const auto& s : shares) {
+      if (s.link.index() < meters_.size()) add_bytes(meters_[s.link.index()], s.coefficient, bytes, scale);
+    }
+  }
   void include_weight(std::int64_t weight);
   Completion deliver(TransferId id);
 
   std::vector<TransferSpec> specs_;
   std::vector<TransferId> free_;
-  std::vector<Meter> meters_;     // by link
-  std::int64_t denominator_ = 1;  // a multiple of all weights so far
+  std::vector<std::int64_t> moved_;  // by transfer; empty until one is rerouted
+  std::vector<Meter> meters_;        // by link
+  std::int64_t denominator_ = 1;     // a multiple of all weights so far
   std::int64_t capacity_changes_ = 0;
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;

@@ -73,6 +73,7 @@ Json object(const RunResult& r) {
   j["exposed_communication_s"] = r.exposed_communication_s();
   j["ideal_step_time_s"] = r.ideal_step_time_s;
   j["effective_gpus"] = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0.0;
+  put(j, "healthy_step_time_s", r.healthy_step_time_s);
   j["bottleneck"] = r.bottleneck;
   if (!r.locality.empty()) j["locality"] = locality_json(r.locality);
   if (r.cost) {
@@ -102,7 +103,20 @@ void flatten(const Json& j, const std::string& prefix, Cells& out) {
   }
 }
 
-constexpr const char* kNotInTables[] = {"set", "links", "symmetry", "measured"};
+constexpr const char* kNotInTables[] = {"set", "links", "faults", "symmetry", "measured"};
+
+Json faults_json(const std::vector<FaultReport>& faults) {
+  Json out = Json::array();
+  for (const FaultReport& f : faults) {
+    Json j = {{"what", f.what}};
+    if (!f.when.empty()) j["when"] = f.when;
+    j["first_s"] = f.first_s;
+    j["times"] = f.times;
+    j["rerouted"] = f.rerouted;
+    out.push_back(std::move(j));
+  }
+  return out;
+}
 
 Json links_json(const std::vector<LinkReport>& links) {
   Json out = Json::array();
@@ -130,6 +144,7 @@ Json symmetry_json(const SymmetryReport& s, std::int64_t gpus) {
 Json whole_object(const RunResult& r) {
   Json j = object(r);
   j["links"] = links_json(r.links);
+  if (!r.faults.empty()) j["faults"] = faults_json(r.faults);
   j["symmetry"] = symmetry_json(r.symmetry, r.gpus);
   return j;
 }

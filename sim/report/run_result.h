@@ -52,6 +52,16 @@ struct SymmetryReport {
   double repeated_s = 0;  // of the step: equal to what came before and not simulated again
 };
 
+// A fault that took effect.
+struct FaultReport {
+  std::string what;  // "leaf0>spine1 failed"
+  std::string when;  // "from 200 ms until 500 ms"; empty: from the start, for good
+  double first_s = 0;
+  std::int64_t times = 1;     // that it began during the run
+  std::int64_t rerouted = 0;  // transfers under way that took another way because of it, or back
+  bool operator==(const FaultReport&) const = default;
+};
+
 struct Measured {
   double wall_s = 0;
   std::int64_t peak_rss_bytes = 0;
@@ -87,6 +97,9 @@ struct RunResult {
   std::vector<GroupLocality> locality;
   std::string bottleneck;
   std::optional<CostReport> cost;
+
+  std::vector<FaultReport> faults;
+  std::optional<double> healthy_step_time_s;  // the same run with nothing broken; absent where nothing is
 
   SymmetryReport symmetry;
   std::int64_t events = 0;

@@ -83,6 +83,23 @@ std::string busiest(const std::vector<LinkReport>& links) {
   return out;
 }
 
+std::string faults(const RunResult& r) {
+  if (r.faults.empty() && !r.healthy_step_time_s) return {};
+  std::string out = "\nFaults\n";
+  for (const FaultReport& f : r.faults) {
+    std::string when = f.when.empty() ? "for good" : fmt::format("{}; first at {}", f.when, seconds(f.first_s));
+    if (f.times > 1) when += fmt::format(", {} times", f.times);
+    if (f.rerouted > 0) when += fmt::format(", {} transfer{} rerouted", f.rerouted, f.rerouted == 1 ? "" : "s");
+    out += line(f.what, when);
+  }
+  if (r.healthy_step_time_s) {
+    const double more = r.step_time_s - *r.healthy_step_time_s;
+    out += line("Step without them", fmt::format("{}   ({:.1f} % of it is lost to faults)", seconds(*r.healthy_step_time_s),
+                                                 100 * more / *r.healthy_step_time_s));
+  }
+  return out;
+}
+
 std::string locality(const RunResult& r) {
   if (r.locality.empty()) return {};
   std::string out = "\nLocality         groups x size    nodes  racks   pods    edges between nodes   racks    pods\n";
@@ -108,7 +125,7 @@ std::string cost(const RunResult& r) {
 std::string to_table(const RunResult& r) {
   std::string out = fmt::format("{}\n{}, {} on {} GPUs, network model {}\n\n", r.scenario.empty() ? r.job : r.scenario, r.job,
                                 r.plan, r.gpus, r.network);
-  out += throughput(r) + breakdown(r) + memory(r) + busiest(r.links) + locality(r) + cost(r);
+  out += throughput(r) + breakdown(r) + memory(r) + busiest(r.links) + faults(r) + locality(r) + cost(r);
   return out + fmt::format("\nBottleneck: {}.\nSymmetry: {}.\n", r.bottleneck, symmetry_sentence(r.symmetry, r.gpus));
 }
 

@@ -123,6 +123,11 @@ std::string to_json(const TopologyReport& r) {
     j["bisection_ports_bps"] = *r.graph.bisection_ports_bps;
   }
   if (r.graph.disjoint_paths) j["disjoint_paths"] = *r.graph.disjoint_paths;
+  for (const FaultSpec& f : c.faults) {
+    Json fault{{"what", to_text(f)}};
+    if (f.is_timed()) fault["when"] = time_text(f);
+    j["faults"].push_back(std::move(fault));
+  }
   if (c.price_per_gpu_hour) {
     j["price_per_gpu_hour_usd"] = c.price_per_gpu_hour->usd;
     j["price_per_hour_usd"] = dollars(c.price_per_gpu_hour->usd * static_cast<double>(c.gpus()));

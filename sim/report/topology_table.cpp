@@ -26,6 +26,7 @@ std::string bits(double bps) {
 
 // Buses inside a server are known by their bytes, network links by their bits.
 std::string rate(LinkTier tier, Rate r) {
+  if (r == Rate()) return "failed";
   return is_bus(tier) ? fmt::format("{:.4g} GB/s", r.bytes_per_second() / 1e9) : bits(r.bytes_per_second() * 8);
 }
 
@@ -78,6 +79,9 @@ std::string parts(const TopologyReport& r) {
   if (r.racks > 0) out += wiring(c.fabric, c.ports_per_node(), r.switches.front().count);
   if (r.equal_cost_paths > 1) {
     out += line("Routing", fmt::format("{} over up to {} equal-cost paths", to_text(c.routing_policy()), r.equal_cost_paths));
+  }
+  for (const FaultSpec& f : c.faults) {
+    out += line(&f == c.faults.data() ? "Faults" : "", to_text(f) + (f.is_timed() ? ", " + time_text(f) : ""));
   }
   if (c.price_per_gpu_hour) {
     const double price = c.price_per_gpu_hour->usd;

@@ -46,6 +46,14 @@ std::string to_json(const TrafficReport& report, const TrafficResult& result) {
   j["events"] = result.events;
   j["packet_hops"] = report.packet_hops;
   j["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
+  for (const FaultEffect& e : result.faults) {
+    const FaultSpec& f = report.faults[e.fault];
+    j["faults"].push_back({{"what", to_text(f)},
+                           {"when", time_text(f)},
+                           {"first_s", e.first.seconds()},
+                           {"times", e.times},
+                           {"rerouted", e.rerouted}});
+  }
   j["measured"] = {{"wall_s", report.wall_s}, {"solver_cpu_s", result.solver_cpu_s}, {"peak_rss_bytes", report.peak_rss_bytes}};
   return j.dump(2) + "\n";
 }

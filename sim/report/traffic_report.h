@@ -20,6 +20,7 @@ struct TrafficReport {
   std::int64_t packet_hops = 0;  // of the packet model; fluids have none
   double wall_s = 0;
   std::int64_t peak_rss_bytes = 0;
+  std::vector<FaultSpec> faults = {};  // of the cluster
 };
 
 // src,dst,bytes,start_s,end_s,fct_s

@@ -4,7 +4,7 @@
 namespace lockstep {
 
 TransferSpec stage_transfer(const ActivityClass& group, ActivityState& state, std::span<const CollectiveTuning, 3> tunings,
-                            LoweredCollective& scratch) {
+                            std::size_t fault_state, LoweredCollective& scratch) {
   const PlacedCommunicator& comm = *group.communicator;
   lower_collective({.ring = comm.shape,
                     .closed_rate = comm.closed_rate,
@@ -17,7 +17,7 @@ TransferSpec stage_transfer(const ActivityClass& group, ActivityState& state, st
                    scratch);
   state.stage_count = static_cast<std::uint8_t>(scratch.stages.size());
   const Stage& stage = scratch.stages[state.stage];
-  const ReducedShares& shares = group.routes[static_cast<std::size_t>(stage.form)];
+  const ReducedShares& shares = group.shares(stage.form, fault_state);
   return {.shares = shares.all,
           .alone = shares.alone,
           .weight = stage.weight,
@@ -28,8 +28,8 @@ TransferSpec stage_transfer(const ActivityClass& group, ActivityState& state, st
 }
 
 TransferSpec message_transfer(const ActivityClass& group, std::int64_t bytes, std::int64_t weight,
-                              const CollectiveTuning& tuning) {
-  const ReducedShares& shares = group.routes[static_cast<std::size_t>(RouteForm::kClosed)];
+                              const CollectiveTuning& tuning, std::size_t fault_state) {
+  const ReducedShares& shares = group.shares(RouteForm::kClosed, fault_state);
   return {.shares = shares.all,
           .alone = shares.alone,
           .weight = weight,

@@ -12,12 +12,13 @@
 
 namespace lockstep {
 
-// The stage `state.stage` of the collective that `state` describes; sets state.stage_count. The algorithm is chosen anew for every stage,
+// The stage `state.stage` of the collective that `state` describes, by its way in that state of the faults; sets state.stage_count. The algorithm is chosen anew for every stage,
 // from the same facts. `tunings`: groups on one node, two nodes, more. `scratch` lends memory.
 [[nodiscard]] TransferSpec stage_transfer(const ActivityClass& group, ActivityState& state,
-                                          std::span<const CollectiveTuning, 3> tunings, LoweredCollective& scratch);
+                                          std::span<const CollectiveTuning, 3> tunings, std::size_t fault_state,
+                                          LoweredCollective& scratch);
 
 [[nodiscard]] TransferSpec message_transfer(const ActivityClass& group, std::int64_t bytes, std::int64_t weight,
-                                            const CollectiveTuning& tuning);
+                                            const CollectiveTuning& tuning, std::size_t fault_state);
 
 }  // namespace lockstep

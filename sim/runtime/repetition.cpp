@@ -56,18 +56,22 @@ void write_activity(const ActivityState& a, StateWriter& out) {
 
 }  // namespace
 
-bool Repetition::look(RunState& state, NetworkModel& network) {
+void Repetition::forget() {
+  checkpoints_.clear();
+  completed_.clear();
+}
+
+bool Repetition::look(RunState& state, NetworkModel& network, Instant before) {
   if (has_given_up_) return false;
   Checkpoint now = checkpoint(state, network);
   for (auto then = checkpoints_.rbegin(); then != checkpoints_.rend(); ++then) {
     if (then->state != now.state || !now.network.repeats(then->network)) continue;
-    const std::int64_t n = times(state, *then, now);
+    const std::int64_t n = times(state, *then, now, before);
     if (n == 0) continue;
     repeat(state, *then, now, n);
     network.repeat(then->network, now.network, n);
     skipped_ += (now.network.at - then->network.at) * n;
-    checkpoints_.clear();
-    completed_.clear();
+    forget();
     return true;
   }
   if (checkpoints_.size() == kMostCheckpoints) forget_oldest();
@@ -120,10 +124,10 @@ bool Repetition::moved_equally(const RankMark& then, const RankMark& now, const 
   return equal;
 }
 
-// How often the span comes again, within the range of time.
-std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const {
+// How often the span comes again before then, within the range of time.
+std::int64_t Repetition::times(const RunState& state, const Checkpoint& then, const Checkpoint& now, Instant before) const {
   const std::int64_t period = (now.network.at - then.network.at).picos();
-  std::int64_t n = (Instant::never() - now.network.at).picos() / std::max<std::int64_t>(period, 1) - 1;
+  std::int64_t n = (before - now.network.at).picos() / std::max<std::int64_t>(period, 1) - 1;
   // Ranks of a role share a log, which moves on as a whole: they must have gone equally far.
   std::vector<const RankMark*> firsts(2 * state.logs.size(), nullptr);
   for (std::size_t r = 0; r < now.ranks.size() && n > 0; ++r) {

@@ -31,7 +31,10 @@ class Repetition {
   }
   // Compares the present, a settled instant, with earlier laps and moves the run on when a span repeats. True when it did: then every
   // kernel end on the clock is void.
-  bool look(RunState& state, NetworkModel& network);
+  // Nothing is skipped up to `before`, when the network changes by itself.
+  bool look(RunState& state, NetworkModel& network, Instant before = Instant::never());
+  // The network is another: what was seen of it tells nothing of what comes.
+  void forget();
 
   // Simulated time that was added up and not run.
   [[nodiscard]] Duration skipped() const { return skipped_; }
@@ -61,7 +64,7 @@ class Repetition {
   };
 
   [[nodiscard]] Checkpoint checkpoint(RunState& state, const NetworkModel& network) const;
-  [[nodiscard]] std::int64_t times(const RunState& state, const Checkpoint& then, const Checkpoint& now) const;
+  [[nodiscard]] std::int64_t times(const RunState& state, const Checkpoint& then, const Checkpoint& now, Instant before) const;
   void repeat(RunState& state, const Checkpoint& then, const Checkpoint& now, std::int64_t times) const;
   void repeat_rank(RankState& rank, const RankMark& then, const RankMark& now, Instant at, Duration shift,
                    std::int64_t times) const;

@@ -8,6 +8,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/later.h"
 #include "sim/runtime/activity_transfer.h"
+#include "sim/runtime/fault_follower.h"
 #include "sim/runtime/repetition.h"
 #include "sim/runtime/stall_report.h"
 
@@ -30,6 +31,7 @@ class Runtime {
   explicit Runtime(const RuntimeInput& input)
       : in_(input),
         repetition_(input.program, input.job),
+        faults_(in_),
         events_(new_queue()),
         slow_speed_(static_cast<std::int64_t>(static_cast<double>(ComputeState::kFullSpeed) / (1.0 + input.comm_slowdown))) {
     LOCKSTEP_CHECK(input.job.total_ranks() == input.program.world_size(), "a job of {} ranks for a program of {}",
@@ -41,6 +43,7 @@ class Runtime {
   }
 
   RuntimeResult run() {
+    faults_.follow(state_.now, state_.activities, repetition_);
     for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
     drain();
     in_.network.settle(state_.now);
@@ -56,11 +59,12 @@ class Runtime {
 
   // One instant: everything due at the earliest time, then one re-solve. False when nothing is left to happen.
   bool step() {
-    const Instant next = std::min(events_.next_time(), in_.network.next_event());
+    const Instant next = faults_.next_of_all(std::min(events_.next_time(), in_.network.next_event()));
     if (next.is_never()) return false;
     LOCKSTEP_CHECK(next >= state_.now, "time runs backwards: {} after {} ps", next.picos(), state_.now.picos());
     if ((++steps_ & 1023u) == 0 && in_.on_progress) in_.on_progress(state_.now, state_.totals.events);
     state_.now = next;
+    faults_.follow(next, state_.activities, repetition_);
     completions_.clear();
     in_.network.advance(state_.now, completions_);
     for (std::size_t i = completions_.size(); i > 1; --i) std::swap(completions_[i - 1], completions_[tie_among(i)]);
@@ -184,7 +188,7 @@ class Runtime {
 
   void look_for_repetition() {
     is_new_lap_ = false;
-    if (!repetition_.look(state_, in_.network)) return;
+    if (!repetition_.look(state_, in_.network, faults_.next())) return;
     events_ = new_queue();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) {
       if (ranks()[r].compute.is_running) schedule_compute(r);
@@ -297,7 +301,7 @@ class Runtime {
 
   void start_stage(std::uint32_t activity) {
     const ActivityClass& group = in_.job.activities()[activity];
-    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, lowered_));
+    start_transfer(activity, stage_transfer(group, state_.activities[activity], in_.tunings, faults_.state(), lowered_));
   }
 
   void end_stage(std::uint32_t activity) {
@@ -318,7 +322,7 @@ class Runtime {
     state_.totals.messages += group.size;
     add_in_flight(group.sender, s, +1, false);
     add_in_flight(group.receiver, s, +1, false);
-    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0]));
+    start_transfer(activity, message_transfer(group, op.amount, in_.message_weight, in_.tunings[0], faults_.state()));
   }
 
   void start_receive(std::uint32_t r, Stream s, const RoleOp& op) {
@@ -358,11 +362,8 @@ class Runtime {
     LOCKSTEP_CHECK(state_.activities[activity].is_moving, "a transfer of activity {} completes twice", activity);
     state_.activities[activity].is_moving = false;
     state_.totals.events += group.size;
-    if (group.communicator != nullptr) {
-      end_stage(activity);
-    } else {
-      end_message(activity);
-    }
+    if (group.communicator != nullptr) return end_stage(activity);
+    end_message(activity);
   }
 
   [[nodiscard]] RuntimeResult finish() {
@@ -371,12 +372,14 @@ class Runtime {
     return {.step_time = state_.end - Instant(),
             .jobs = job_times(state_, in_.job),
             .totals = state_.totals,
-            .skipped = repetition_.skipped()};
+            .skipped = repetition_.skipped(),
+            .faults = faults_.effects(state_.end)};
   }
 
   RuntimeInput in_;
   RunState state_;
   Repetition repetition_;
+  FaultFollower faults_;
   EventQueue<KernelEnd> events_;
   std::int64_t slow_speed_;
   std::uint64_t steps_ = 0;

@@ -9,6 +9,8 @@
 // The run ends when every rank has finished its program. If nothing can happen any more before that, it fails (SimulationError) and
 // says which rank waits for what. Order inside an instant does not change results (`tie_seed` shuffles it to prove that).
 //
+// Faults that come and go change capacities at their instants; what is under way then goes on by the ways of the new state.
+//
 // Cost: O(operations of the representatives) plus the network model's; memory O(classes + what is in flight).
 #pragma once
 
@@ -18,6 +20,7 @@
 #include <optional>
 
 #include "base/time.h"
+#include "sim/network/fault_timeline.h"
 #include "sim/network/network_model.h"
 #include "sim/runtime/run_state.h"
 #include "sim/symmetry/reduced_job.h"
@@ -32,6 +35,7 @@ struct RuntimeInput {
   NetworkModel& network;                        // on job.link_capacities()
   std::int64_t message_weight = kSharerWeight;  // of a point-to-point message: Router::weight() x kSharerWeight
   std::array<CollectiveTuning, 3> tunings;      // groups on one node, two nodes, more
+  FaultClock* faults = nullptr;                 // on job.link_capacities(), from the start
   LinkNames link_name = number_of;              // of a link class, for messages
   double comm_slowdown = 0;                     // 0.18: a kernel takes 18 % longer while a collective is in flight
   bool skips_repetition = true;
@@ -45,6 +49,7 @@ struct RuntimeResult {
   std::vector<JobTimes> jobs;  // at least one
   RunTotals totals;
   Duration skipped;  // of the step, for it repeats what came before (repetition.h)
+  std::vector<FaultEffect> faults = {};
 };
 
 [[nodiscard]] RuntimeResult run_program(const RuntimeInput& input);

@@ -113,7 +113,8 @@ class Refinement {
       for (const RouteLabel& l : job.routes[t].labels) {
         const std::uint64_t coefficient =
             fault == SymmetryFault::kIgnoreCoefficients ? 1 : static_cast<std::uint64_t>(l.coefficient);
-        labels_[t].push_back(mix64(coefficient * kMostRouteForms + static_cast<std::uint64_t>(l.form)));
+        const std::uint64_t form = static_cast<std::uint64_t>(l.form) + kMostRouteForms * std::uint64_t{l.state};
+        labels_[t].push_back(mix64(mix64(coefficient) + form));
       }
     }
   }
@@ -184,7 +185,7 @@ class Refinement {
       if (links_.signature[l] == Signature()) {
         links_.colour[l] = Classes::kNone;  // nothing uses it
       } else {
-        links_.signature[l].add(Signature::of(static_cast<std::uint64_t>(job_.capacity(l).units()), 8));
+        links_.signature[l].add(Signature::of(job_.link_colour(l), 8));
       }
     }
     links_.split();
@@ -314,11 +315,11 @@ bool is_equitable(const PlacedJob& job, const Partition& p) {
     ranks[r].emplace_back(job.roles[r], 0, job.slowdown(r));
   }
   job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
-    const auto form = static_cast<std::uint64_t>(label.form);
+    const std::uint64_t form = static_cast<std::uint64_t>(label.form) + kMostRouteForms * std::uint64_t{label.state};
     activities[a].emplace_back(p.links.class_of[link.index()], form, label.coefficient);
     links[link.index()].emplace_back(p.activities.class_of[a], form, label.coefficient);
   });
-  for (std::size_t l = 0; l < links.size(); ++l) links[l].emplace_back(0, 2, job.capacity(l).units());
+  for (std::size_t l = 0; l < links.size(); ++l) links[l].emplace_back(0, ~0ull, static_cast<std::int64_t>(job.link_colour(l)));
   for (std::vector<Neighbours>* side : {&activities, &links}) {
     for (Neighbours& n : *side) std::sort(n.begin(), n.end());
   }

@@ -2,7 +2,7 @@
 // Which ranks, activities and links of a placed job behave alike: its coarsest equitable partition, found by colour refinement.
 //
 // Colours begin with what is known of each alone (a rank's role and slow-down, an activity's kind, size, shape and rates, a link's
-// capacity) and are refined by those of the neighbours until nothing splits any more:
+// capacity and when it changes) and are refined by those of the neighbours until nothing splits any more:
 //
 //   activity   multiset of (colour of rank, port number), multiset of (colour of link, form, coefficient)
 //   rank       list over its ports of the colour of the activity

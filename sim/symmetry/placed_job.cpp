@@ -12,12 +12,39 @@
 #include "sim/symmetry/route_writer.h"
 
 namespace lockstep {
+
+bool is_detour(const Network& net, const std::vector<FormRoute>& usual, const std::vector<FormRoute>& other) {
+  const auto keeps = [&net](const Route& a, const Route& b) {
+    const auto next_outside = [&net](auto at, auto end) {
+      return std::find_if(at, end, [&net](const LinkShare& s) {
+        const Link l = net.link(s.link);
+        return l.from < net.first_switch() || l.to < net.first_switch();
+      });
+    };
+    auto x = next_outside(a.shares.begin(), a.shares.end());
+    auto y = next_outside(b.shares.begin(), b.shares.end());
+    while (x != a.shares.end() && y != b.shares.end() && *x == *y) {
+      x = next_outside(x + 1, a.shares.end());
+      y = next_outside(y + 1, b.shares.end());
+    }
+    return x == a.shares.end() && y == b.shares.end();
+  };
+  if (usual.size() != other.size()) return false;
+  bool differs = false;
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (usual[i].form != other[i].form || !keeps(usual[i].route, other[i].route)) return false;
+    differs = differs || usual[i].route.shares != other[i].route.shares;
+  }
+  return differs;
+}
+
 namespace {
 
 class CommunicatorPlacer {
  public:
-  CommunicatorPlacer(std::span<const EndpointId> placement, const Router& router, PlacedJob& job)
-      : placement_(placement), router_(router), job_(job), writer_(job.routes[0]) {}
+  CommunicatorPlacer(std::span<const EndpointId> placement, const Router& router, std::span<const Router* const> detours,
+                     PlacedJob& job)
+      : placement_(placement), router_(router), detours_(detours), job_(job), writer_(job.routes[0]) {}
 
   void place() {
     job_.communicators.reserve(job_.program->communicator_count());
@@ -69,18 +96,23 @@ class CommunicatorPlacer {
     endpoints_.clear();
     for (const Rank r : members_) endpoints_.push_back(placement_[r.index()]);
     routes_.clear();
-    CommunicatorShape shape = shape_communicator(router_,
-                                                 {.members = endpoints_,
-                                                  .kinds = comm.kinds,
-                                                  .algorithm = comm.algorithm,
-                                                  .channel_key = job_.program->comm_in_job(id).value(),
-                                                  .rings = &rings_},
-                                                 routes_);
+    const ShapeRequest request{.members = endpoints_,
+                               .kinds = comm.kinds,
+                               .algorithm = comm.algorithm,
+                               .channel_key = job_.program->comm_in_job(id).value(),
+                               .rings = &rings_};
+    CommunicatorShape shape = shape_communicator(router_, request, routes_);
     comm.shape = std::move(shape.ring);
     comm.closed_rate = shape.closed_rate;
     comm.open_rate = shape.open_rate;
     comm.others = number_of(std::move(shape.others));
     for (const FormRoute& r : routes_) writer_.add(r.route, r.form);
+    for (std::uint32_t s = 0; s < detours_.size(); ++s) {
+      other_routes_.clear();
+      (void)shape_communicator(*detours_[s], request, other_routes_);
+      if (!is_detour(router_.network(), routes_, other_routes_)) continue;
+      for (const FormRoute& r : other_routes_) writer_.add(r.route, r.form, 1, s + 1);
+    }
   }
 
   std::uint32_t number_of(AlgorithmShapes&& shapes) {
@@ -114,6 +146,7 @@ class CommunicatorPlacer {
 
   std::span<const EndpointId> placement_;
   const Router& router_;
+  std::span<const Router* const> detours_;
   PlacedJob& job_;
   RouteWriter writer_;
   static constexpr std::size_t kFewMembers = 16;
@@ -121,6 +154,7 @@ class CommunicatorPlacer {
   std::vector<Rank> other_members_;
   std::vector<EndpointId> endpoints_;
   std::vector<FormRoute> routes_;
+  std::vector<FormRoute> other_routes_;
   FlatIndex known_;   // communicators by the hash of their members
   FlatIndex shapes_;  // algorithm_shapes by their hash
   MeshRings rings_;
@@ -129,9 +163,11 @@ class CommunicatorPlacer {
 // Ranks with their ports, and channels in the order of their senders.
 class RankPlacer {
  public:
-  RankPlacer(std::span<const EndpointId> placement, const Router& router, PlacedJob& job)
+  RankPlacer(std::span<const EndpointId> placement, const Router& router, std::span<const Router* const> detours,
+             PlacedJob& job)
       : placement_(placement),
         router_(router),
+        detours_(detours),
         job_(job),
         writer_(job.routes[1]),
         first_channel_(job.program->communicator_count()) {
@@ -192,6 +228,11 @@ class RankPlacer {
     const std::uint64_t key = hash_words({number(from), number(to), static_cast<std::uint64_t>(send_stream)});
     router_.add({.from = a, .to = b}, key, route_);  // one hop names no link twice
     writer_.add(route_, RouteForm::kClosed, kSharerWeight);
+    for (std::uint32_t s = 0; s < detours_.size(); ++s) {
+      Route other;
+      detours_[s]->add({.from = a, .to = b}, key, other);
+      if (other.shares != route_.shares) writer_.add(other, RouteForm::kClosed, kSharerWeight, s + 1);
+    }
     writer_.end();
     job_.channels.push_back({.from = from,
                              .to = to,
@@ -203,6 +244,7 @@ class RankPlacer {
 
   std::span<const EndpointId> placement_;
   const Router& router_;
+  std::span<const Router* const> detours_;
   PlacedJob& job_;
   RouteWriter writer_;
   std::uint32_t first_channel_;      // as an activity
@@ -215,18 +257,19 @@ class RankPlacer {
 }  // namespace
 
 PlacedJob place_job(const Program& program, std::span<const EndpointId> placement, const Router& router,
-                    std::vector<std::int64_t> slowdowns) {
+                    std::vector<std::int64_t> slowdowns, const PlacedFaults& faults) {
   LOCKSTEP_CHECK(placement.size() == program.world_size(), "{} ranks but {} placed", program.world_size(), placement.size());
   LOCKSTEP_CHECK(slowdowns.empty() || slowdowns.size() == placement.size(), "{} ranks but {} slow-downs", placement.size(),
                  slowdowns.size());
   PlacedJob job;
   job.program = &program;
   job.network = &router.network();
+  job.timeline = faults.timeline;
   job.slowdowns = std::move(slowdowns);
-  const auto place_communicators = [&] { CommunicatorPlacer(placement, router, job).place(); };
+  const auto place_communicators = [&] { CommunicatorPlacer(placement, router, faults.detours, job).place(); };
   // The two write to different members of the job.
   std::future<void> communicators = std::async(launch_for(placement.size()), place_communicators);
-  RankPlacer(placement, router, job).place();
+  RankPlacer(placement, router, faults.detours, job).place();
   communicators.get();
   return job;
 }

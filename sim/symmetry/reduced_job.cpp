@@ -76,24 +76,31 @@ void ReducedJob::add_ranks(const PlacedJob& job, const Partition& p) {
 // Of the shares of the representative with one label in one class of links there are m; its whole class of size(A) has size(A) x m, and they lie
 // evenly on the size(L) links: m x size(A) / size(L) on each.
 void ReducedJob::add_routes(const PlacedJob& job, const Partition& p) {
+  const auto reduce = [&p](std::int64_t size, ReducedShares& shares) {
+    shares.all = shares.alone;
+    gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });
+    for (LinkShare& s : shares.all) {
+      const Int128 sum = static_cast<Int128>(s.coefficient) * size;
+      s.coefficient = narrow_int64(sum / p.links.size[s.link.index()]);
+    }
+    gather(shares.alone, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+    if (shares.alone == shares.all) shares.alone = {};
+  };
   for (std::size_t c = 0; c < activities_.size(); ++c) {
+    ActivityClass& group = activities_[c];
     job.for_each_share_of(ActivityId(p.activities.representative[c]), [&](LinkId link, const RouteLabel& label) {
       const LinkId link_class(p.links.class_of[link.index()]);
-      std::vector<ReducedShares>& routes = activities_[c].routes;
+      if (label.state > group.detours.size()) group.detours.resize(label.state);
+      std::vector<ReducedShares>& routes = label.state == 0 ? group.routes : group.detours[label.state - 1];
       const auto form = static_cast<std::size_t>(label.form);
       if (form >= routes.size()) routes.resize(form + 1);
       routes[form].alone.push_back({link_class, label.coefficient});
     });
-    for (ReducedShares& shares : activities_[c].routes) {
-      shares.all = shares.alone;
-      gather(shares.all, [](std::int64_t a, std::int64_t b) { return checked_add(a, b); });
-      for (LinkShare& s : shares.all) {
-        const Int128 sum = static_cast<Int128>(s.coefficient) * p.activities.size[c];
-        s.coefficient = narrow_int64(sum / p.links.size[s.link.index()]);
-      }
-      gather(shares.alone, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
-      if (shares.alone == shares.all) shares.alone = {};
+    for (ReducedShares& shares : group.routes) reduce(p.activities.size[c], shares);
+    for (std::vector<ReducedShares>& routes : group.detours) {
+      for (ReducedShares& shares : routes) reduce(p.activities.size[c], shares);
     }
+    has_detours_ = has_detours_ || !group.detours.empty();
   }
 }
 

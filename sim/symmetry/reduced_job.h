@@ -36,6 +36,8 @@ struct ReducedShares {
 struct ActivityClass {
   std::int64_t size = 1;
   std::vector<ReducedShares> routes;  // by RouteForm, up to the last that is used
+  // The same in the states of the faults, from state 1 on; empty: as `routes`.
+  std::vector<std::vector<ReducedShares>> detours;
   // Rank classes that take part; one that does so through two ports stands twice.
   std::vector<std::uint32_t> members;
   const PlacedCommunicator* communicator = nullptr;  // of the representative, with its shapes; or
@@ -43,6 +45,11 @@ struct ActivityClass {
   const PlacedChannel* channel = nullptr;
   std::uint32_t sender = 0;  // of a channel: rank classes
   std::uint32_t receiver = 0;
+
+  [[nodiscard]] const ReducedShares& shares(RouteForm form, std::size_t state) const {
+    const bool has_detour = state > 0 && state <= detours.size() && !detours[state - 1].empty();
+    return (has_detour ? detours[state - 1] : routes)[static_cast<std::size_t>(form)];
+  }
 };
 
 class ReducedJob {
@@ -56,6 +63,7 @@ class ReducedJob {
   // The network's link that stands for a link class.
   [[nodiscard]] LinkId representative(LinkId link_class) const { return link_representatives_[link_class.index()]; }
   [[nodiscard]] std::int64_t total_ranks() const { return total_ranks_; }
+  [[nodiscard]] bool has_detours() const { return has_detours_; }
 
   // By number, as in Program::ports().
   [[nodiscard]] const ReducedPort& port(std::uint32_t rank_class, std::uint32_t number) const {
@@ -74,6 +82,7 @@ class ReducedJob {
   std::vector<Rate> link_capacities_;
   std::vector<LinkId> link_representatives_;
   std::int64_t total_ranks_ = 0;
+  bool has_detours_ = false;
 };
 
 }  // namespace lockstep

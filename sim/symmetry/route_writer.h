@@ -16,8 +16,9 @@ class RouteWriter {
   explicit RouteWriter(RouteTable& table) : table_(table) {}
 
   // Coefficients are multiplied by `factor`.
-  void add(const Route& route, RouteForm form, std::int64_t factor = 1) {
-    for (const LinkShare& s : route.shares) table_.rows.push({s.link, label_of(form, checked_mul(s.coefficient, factor))});
+  void add(const Route& route, RouteForm form, std::int64_t factor = 1, std::uint32_t state = 0) {
+    for (const LinkShare& s : route.shares)
+      table_.rows.push({s.link, label_of(form, state, checked_mul(s.coefficient, factor))});
   }
   // The same row again.
   void repeat(std::size_t row) {
@@ -26,17 +27,18 @@ class RouteWriter {
   void end() { table_.rows.end_row(); }
 
  private:
-  std::uint32_t label_of(RouteForm form, std::int64_t coefficient) {
-    static_assert(kMostRouteForms == 64);
-    LOCKSTEP_CHECK(static_cast<std::uint32_t>(form) < kMostRouteForms && coefficient >> 57 == 0, "form {}, coefficient {}",
+  std::uint32_t label_of(RouteForm form, std::uint32_t state, std::int64_t coefficient) {
+    static_assert(kMostRouteForms == 64 && FaultStates::kMostStates == 64);
+    LOCKSTEP_CHECK(static_cast<std::uint32_t>(form) < kMostRouteForms && coefficient >> 51 == 0, "form {}, coefficient {}",
                    static_cast<std::uint32_t>(form), coefficient);
-    const std::uint64_t key = static_cast<std::uint64_t>(coefficient) << 6 | static_cast<std::uint64_t>(form);
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(coefficient) << 12 | std::uint64_t{state} << 6 | static_cast<std::uint64_t>(form);
     if (key == last_key_) return last_label_;
     std::uint32_t known = labels_.find(key);
     if (known == FlatIndex::kAbsent) {
       known = static_cast<std::uint32_t>(table_.labels.size());
       labels_.insert(key, known);
-      table_.labels.push_back({form, coefficient});
+      table_.labels.push_back({form, state, coefficient});
     }
     last_key_ = key;
     last_label_ = known;

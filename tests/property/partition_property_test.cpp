@@ -39,6 +39,21 @@ struct PlainRefinement {
     }
   }
 
+  // The capacity as built, and all that is said of its faults that come and go.
+  static Key link_key(const PlacedJob& job, LinkId link) {
+    Key key{job.capacity(link.index()).units()};
+    if (job.timeline == nullptr) return key;
+    std::multiset<Key> faults;
+    for (const std::uint32_t f : job.timeline->faults_of(link)) {
+      const FaultSpec& spec = job.timeline->faults()[f];
+      const auto word = [](const std::optional<Duration>& d) { return d ? d->picos() : -1; };
+      const double left = spec.is_failure() ? 0 : spec.rate->value;
+      faults.insert({static_cast<std::int64_t>(left * 1e9), word(spec.from), word(spec.until), word(spec.every)});
+    }
+    for (const Key& k : faults) key.insert(key.end(), k.begin(), k.end());
+    return key;
+  }
+
   void begin(const PlacedJob& job) {
     std::vector<Key> of_rank, of_activity, of_link(job.link_count());
     for (std::size_t r = 0; r < job.rank_count(); ++r) of_rank.push_back({job.roles[r], job.slowdown(r)});
@@ -51,7 +66,7 @@ struct PlainRefinement {
       of_activity.push_back(
           {1, static_cast<std::int64_t>(c.send_stream), static_cast<std::int64_t>(c.hop), c.path_latency.picos()});
     }
-    for (std::size_t l = 0; l < job.link_count(); ++l) of_link[l] = {job.capacity(l).units()};
+    for (std::size_t l = 0; l < job.link_count(); ++l) of_link[l] = link_key(job, LinkId::from_index(l));
     recolour(ranks, of_rank);
     recolour(activities, of_activity);
     recolour(links, of_link);
@@ -68,7 +83,7 @@ struct PlainRefinement {
       }
     }
     job.for_each_share([&](std::size_t a, LinkId link, const RouteLabel& label) {
-      const auto form = static_cast<std::int64_t>(label.form);
+      const std::int64_t form = 100 * std::int64_t{label.state} + static_cast<std::int64_t>(label.form);
       at_activity[a].insert({1, form, label.coefficient, links[link.index()]});
       at_link[link.index()].insert({form, label.coefficient, activities[a]});
     });

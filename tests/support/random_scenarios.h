@@ -248,6 +248,39 @@ inline ClusterSpec draw_cluster(std::int64_t ranks, std::int64_t idle_nodes = 0,
   return c;
 }
 
+// Links of any tier that are slow or dead, for good or for a time; a slow node. What is dead for a time comes back.
+inline void draw_faults(ClusterSpec& c) {
+  const Network net = build_healthy_network(c);
+  for (std::int64_t n = draw(1, 3); n > 0; --n) {
+    FaultSpec f;
+    if (draw_chance(6)) {
+      f.node = static_cast<int>(draw(0, *c.nodes - 1));
+      f.slowdown = Fraction{draw_one({0.1, 0.5})};
+      c.faults.push_back(f);
+      continue;
+    }
+    const auto any = static_cast<std::int64_t>(net.link_count()) - 1;
+    const std::int64_t fabric = std::min<std::int64_t>(any, net.first_fabric_link().value());
+    f.link = net.name(LinkId::from_index(static_cast<std::size_t>(draw(draw_chance(3) ? 0 : fabric, any))));
+    f.direction = draw_one({FaultDirection::kBoth, FaultDirection::kForward});
+    if (draw_chance(3)) {
+      f.rate = Fraction{draw_one({0.01, 0.25, 0.5})};
+    } else {
+      f.state = FaultState::kFailed;
+    }
+    if (!draw_chance(3)) {
+      const Duration from = Duration::micros(draw_one({0, 70, 900, 5'000}));
+      const Duration lasts = Duration::micros(draw_one({400, 3'000, 20'000}));
+      f.from = from;
+      f.until = from + lasts;
+      if (draw_chance(2)) f.every = lasts + Duration::micros(draw_one({5'000, 50'000, 500'000}));
+    }
+    c.faults.push_back(f);
+  }
+  if (draw_chance(4)) return;
+  c.reroute_after = Duration::micros(draw_one({0, 20, 300}));
+}
+
 // An algorithm that none of the job's collectives can run by is refused.
 inline bool can_run(const RandomScenario& s) {
   const PreparedCluster prepared(s.cluster, s.seed);
@@ -255,6 +288,8 @@ inline bool can_run(const RandomScenario& s) {
   try {
     static_cast<void>(place_job(program, place_ranks(s.plan, prepared.network, s.seed), prepared.router));
   } catch (const UserError&) {
+    return false;
+  } catch (const SimulationError&) {  // somebody cannot be reached
     return false;
   }
   return true;
@@ -274,6 +309,8 @@ inline RandomScenario draw_scenario(std::int64_t max_ranks = 32) {
                             Algorithm::kNvlsTree, Algorithm::kCollnetDirect, Algorithm::kCollnetChain, Algorithm::kPat,
                             Algorithm::kHierarchical, Algorithm::kHalvingDoubling, Algorithm::kAuto, Algorithm::kAuto});
   out.plan = plan_of(job, ranks);
+  if (draw_chance(3)) draw_faults(out.cluster);
+  if (!out.cluster.faults.empty() && !can_run(out)) out.cluster.faults.clear();
   if (!can_run(out)) {
     job.algorithm = Algorithm::kRing;
     out.plan = plan_of(job, ranks);
@@ -301,6 +338,7 @@ inline std::string first_difference(const RunResult& a, const RunResult& b) {
   if (a.events != b.events) return "events";
   if (a.fingerprint != b.fingerprint) return "fingerprint";
   if (a.breakdown_s != b.breakdown_s) return "breakdown";
+  if (a.faults != b.faults) return "faults";
   if (a.links.size() != b.links.size()) return "number of links";
   for (std::size_t i = 0; i < a.links.size(); ++i) {
     const LinkReport& x = a.links[i];

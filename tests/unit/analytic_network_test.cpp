@@ -83,7 +83,7 @@ TEST(AnalyticNetwork, SaysWhatADeadLinkStops) {
   AnalyticNetwork net(std::vector<Rate>{Rate::units(0)});
   net.start(at(0), {.shares = kLink0, .bytes = 1000, .token = 17});
   EXPECT_TRUE(net.next_event().is_never());
-  EXPECT_EQ(net.describe_pending(), "transfer 17 of 1000 bytes crosses a link of capacity 0");
+  EXPECT_EQ(net.describe_pending(), "transfer 17 of 1000 bytes is stopped by link 0");
   EXPECT_THROW(net.finish(at(0)), SimulationError);
 }
 

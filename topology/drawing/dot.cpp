@@ -52,8 +52,10 @@ class DotWriter {
     for (const DrawnCable& c : d_.cables) {
       const DrawnBox& low = d_.boxes[c.low];
       const DrawnBox& high = d_.boxes[c.high];
-      add("  \"{}\" -- \"{}\" [{}=\"{}{}\"{}];\n", escaped(high.name), escaped(low.name), attribute,
-          c.count > 1 ? fmt::format("{} x ", c.count) : "", to_text(c.rate), low.tier == high.tier ? ", constraint=false" : "");
+      const bool is_dead = c.rate == Rate();
+      add("  \"{}\" -- \"{}\" [{}=\"{}{}\"{}{}];\n", escaped(high.name), escaped(low.name), attribute,
+          c.count > 1 ? fmt::format("{} x ", c.count) : "", is_dead ? "failed" : to_text(c.rate),
+          low.tier == high.tier ? ", constraint=false" : "", is_dead ? ", style=dashed, color=\"#c92a2a\"" : "");
     }
     return out_ + "}\n";
   }

@@ -113,6 +113,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string cables_text(std::int64_t count, Rate rate) {
+  if (rate == Rate()) return count == 1 ? "failed" : fmt::format("{} x failed", count);
   return count == 1 ? to_text(rate) : fmt::format("{} x {}", count, to_text(rate));
 }
 
@@ -164,6 +165,7 @@ class SvgWriter {
     for (const PlacedFrame& f : layout.frames) add_frame(f);
     double most = 1;
     for (const DrawnCable& c : d.cables) most = std::max(most, total_rate(c));
+    most = std::max(most, 1.0);  // where all are dead
     const auto cables = static_cast<double>(d.cables.size());
     const double thickness = std::clamp(kFewCables / std::max(cables, 1.0), 0.5, 1.0);
     for (const DrawnCable& c : d.cables) add_cable(d, layout, c, thickness * (0.8 + 2.8 * std::sqrt(total_rate(c) / most)));
@@ -252,8 +254,10 @@ class SvgWriter {
   void add_cable(const Drawing& d, const Layout& layout, const DrawnCable& c, double thickness) {
     // Between planes there is a cable from every switch: too many to be looked at one by one.
     const bool is_faint = layout.planes[c.low] != layout.planes[c.high];
-    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.1f}\" stroke-opacity=\"{}\"><title>{}</title></path>\n",
-        path_of(d, layout, c), color_of(c.tier), is_faint ? kFaint : thickness, is_faint ? "0.4" : "0.7",
+    const bool is_dead = c.rate == Rate();
+    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.1f}\" stroke-opacity=\"{}\"{}><title>{}</title></path>\n",
+        path_of(d, layout, c), is_dead ? "#c92a2a" : color_of(c.tier), is_faint ? kFaint : thickness, is_faint ? "0.4" : "0.7",
+        is_dead ? " stroke-dasharray=\"5 4\"" : "",
         escaped(fmt::format("{} to {}: {}", d.boxes[c.low].name, d.boxes[c.high].name, cables_text(c.count, c.rate))));
   }
 
@@ -271,6 +275,7 @@ class SvgWriter {
   }
 
   [[nodiscard]] static std::string legend_text(const CableCount& c) {
+    if (c.rate == Rate()) return fmt::format("{} failed {}, {}", c.count, c.count == 1 ? "cable" : "cables", tier_text(c.tier));
     return fmt::format("{} {} of {}, {}", c.count, c.count == 1 ? "cable" : "cables", to_text(c.rate), tier_text(c.tier));
   }
 

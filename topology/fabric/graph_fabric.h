@@ -39,6 +39,7 @@ class GraphFabric {
   [[nodiscard]] std::uint32_t pod_of(std::uint32_t node) const { return pods_.of_node[node]; }
   [[nodiscard]] std::uint32_t device_count() const { return switches_; }
   [[nodiscard]] std::uint64_t link_count() const { return 2 * (shape_.switch_of_port.size() + cables_.size()); }
+  [[nodiscard]] DeviceId first_device() const { return DeviceId(first_device_); }
   [[nodiscard]] LinkId first_link() const { return LinkId(first_link_); }
   [[nodiscard]] std::uint32_t switch_of(NodePort p) const { return shape_.switch_of_port[port_number(p)]; }
   [[nodiscard]] int tier_of(DeviceId device) const;

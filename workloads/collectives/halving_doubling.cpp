@@ -92,8 +92,8 @@ HalvingDoublingShape shape_halving_doubling(const Router& router, const std::vec
       for (int c = 0; c < shape.channels; ++c) {
         Hop hop{.from = from, .to = to};
         if (net.nics_per_node() > 0) {
-          hop.from_nic = net.nearest_nic(from) + c;
-          hop.to_nic = net.nearest_nic(to) + c;
+          hop.from_nic = net.own_nic(from) + c;
+          hop.to_nic = net.own_nic(to) + c;
         }
         flow.add(hop, c);
       }

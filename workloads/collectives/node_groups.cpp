@@ -14,14 +14,44 @@ void add_nics(const Network& net, NodeGroup& group) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const EndpointId e = group.members[i];
     const auto local = static_cast<int>(e.index() % static_cast<std::size_t>(gpus));
-    const int first = net.nearest_nic(e);
+    const int first = net.own_nic(e);
     // More NICs than GPUs: every GPU owns an equal run of them.
     const int last = nics > gpus ? (local + 1) * nics / gpus - 1 : first;
     for (int nic = first; nic <= last; ++nic) {
+      if (!net.is_nic_up(net.node_of(e), nic)) continue;
       if (std::find(group.nics.begin(), group.nics.end(), nic) != group.nics.end()) continue;
       group.nics.push_back(nic);
       group.entry.push_back(i);
     }
+  }
+}
+
+// A channel runs over the same NIC of every node where all have it: what one node has lost the others leave out, and rails stay rails. A group
+// that has lost all of its own borrows one, and leaves the others as they are.
+void leave_out_lost_nics(const Network& net, std::vector<NodeGroup>& groups) {
+  std::vector<int> lost;
+  for (NodeGroup& g : groups) {
+    const NodeId node = net.node_of(g.members.front());
+    if (g.nics.empty()) {
+      g.nics.push_back(net.nearest_nic(g.members.front()));
+      g.entry.push_back(0);
+      continue;
+    }
+    for (int nic = 0; nic < net.nics_per_node(); ++nic) {
+      if (!net.is_nic_up(node, nic)) lost.push_back(nic);
+    }
+  }
+  const auto is_lost = [&lost](int nic) { return std::find(lost.begin(), lost.end(), nic) != lost.end(); };
+  for (NodeGroup& g : groups) {
+    if (lost.empty() || std::all_of(g.nics.begin(), g.nics.end(), is_lost)) continue;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < g.nics.size(); ++k) {
+      if (is_lost(g.nics[k])) continue;
+      g.nics[kept] = g.nics[k];
+      g.entry[kept++] = g.entry[k];
+    }
+    g.nics.resize(kept);
+    g.entry.resize(kept);
   }
 }
 
@@ -87,6 +117,7 @@ std::vector<NodeGroup> group_by_node(const Network& net, std::span<const Endpoin
   }
   if (net.nics_per_node() > 0) {
     for (NodeGroup& g : groups) add_nics(net, g);
+    if (net.has_dead_nics()) leave_out_lost_nics(net, groups);
   }
   if (std::holds_alternative<WiredServer>(net.server())) find_rings(net, groups, known);
   return groups;

@@ -49,8 +49,8 @@ PatShape shape_pat(const Router& router, const std::vector<NodeGroup>& groups, s
       for (int c = 0; c < shape.channels; ++c) {
         Hop hop{.from = from, .to = to};
         if (net.nics_per_node() > 0) {
-          hop.from_nic = net.nearest_nic(from) + c;
-          hop.to_nic = net.nearest_nic(to) + c;
+          hop.from_nic = net.own_nic(from) + c;
+          hop.to_nic = net.own_nic(to) + c;
         }
         flow.add(hop, c);
       }
