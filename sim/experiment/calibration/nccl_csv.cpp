@@ -73,16 +73,16 @@ class CsvTables {
     const auto known = at_.find(id);
     if (known != at_.end()) return tables_[known->second];
     at_[id] = tables_.size();
-    tables_.push_back({.name = id,
-                       .position = {file_, reader_.line(), 1},
-                       .kind = kind,
-                       .gpus = gpus,
-                       .nodes = count("n_nodes").value_or(1),
-                       .gpu_name = std::string(cell("gpu_type")),
-                       .intra_fabric = std::string(cell("intra_fabric")),
-                       .inter_fabric = std::string(cell("inter_fabric")),
-                       .rows = {}});
-    return tables_.back();
+    NcclTable& t = tables_.emplace_back();
+    t.name = id;
+    t.position = {file_, reader_.line(), 1};
+    t.kind = kind;
+    t.gpus = gpus;
+    t.nodes = count("n_nodes").value_or(1);
+    t.gpu_name = std::string(cell("gpu_type"));
+    t.intra_fabric = std::string(cell("intra_fabric"));
+    t.inter_fabric = std::string(cell("inter_fabric"));
+    return t;
   }
 
   CsvReader reader_;
