@@ -19,6 +19,9 @@ const FieldTable<ProtocolTuning>& protocol_fields() {
     latency("nvlink_hop", &ProtocolTuning::nvlink_hop, "each step inside a node over NVLink or xGMI");
     latency("pcie_hop", &ProtocolTuning::pcie_hop, "each step inside a node over PCIe");
     latency("network_hop", &ProtocolTuning::network_hop, "each step between nodes, cables and switches not counted");
+    t.field("shortest_step", &ProtocolTuning::shortest_step)
+        .range(Duration(), kLongestLatency)
+        .doc("least time of a step inside a node in groups on several nodes");
     t.field("rate_factor", &ProtocolTuning::rate_factor).required().range(0.01, 1).doc("payload share of the link rate");
     t.field("rate_factor_one_node", &ProtocolTuning::rate_factor_one_node)
         .range(0.01, 1)

@@ -21,11 +21,12 @@
 namespace lockstep {
 
 struct ProtocolTuning {
-  Duration base;                               // per collective
-  Duration nvlink_hop;                         // per step inside a node, over NVLink or xGMI
-  Duration pcie_hop;                           // per step inside a node, over PCIe
-  Duration network_hop;                        // per step between nodes, the fabric's own latency not included
-  double rate_factor = 1;                      // payload share of the link rate
+  Duration base;                          // per collective
+  Duration nvlink_hop;                    // per step inside a node, over NVLink or xGMI
+  Duration pcie_hop;                      // per step inside a node, over PCIe
+  Duration network_hop;                   // per step between nodes, the fabric's own latency not included
+  std::optional<Duration> shortest_step;  // of a step inside a node in a group on several nodes, where proxies set the pace
+  double rate_factor = 1;                 // payload share of the link rate
   std::optional<double> rate_factor_one_node;  // the same of groups on one node, where it differs
 };
 

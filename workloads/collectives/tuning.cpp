@@ -14,8 +14,9 @@ using ProtocolCosts = std::array<ProtocolCost, kProtocolCount>;
 
 ProtocolCosts costs_of(const AlgorithmTuning& algorithm, const GenerationTuning& generation, int nodes) {
   LOCKSTEP_CHECK(generation.ll_limit.size() == 3, "the tuning was not read");
-  const auto hop = [&](Duration d) { return scaled(d, generation.hop_scale); };
   const auto cost = [&](const ProtocolTuning& p) {
+    const Duration shortest = nodes > 1 ? p.shortest_step.value_or(Duration{}) : Duration{};
+    const auto hop = [&](Duration d) { return std::max(scaled(d, generation.hop_scale), shortest); };
     return ProtocolCost{.base = p.base + generation.launch,
                         .nvlink_hop = hop(p.nvlink_hop),
                         .pcie_hop = hop(p.pcie_hop),
