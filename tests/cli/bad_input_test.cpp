@@ -63,12 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "c.yaml:2:12: error: endpoints: '99999999999999999999' is too large (it does not fit in 64 bits)\n"},
         BadDocument{"ListForValue", "kind: cluster\nendpoints: [64]\n",
                     "c.yaml:2:12: error: endpoints: a list was given, but an integer is expected\n"},
-        BadDocument{
-            "UnknownPreset", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",
-            "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: a10-2, a10-4, a100-pcie-8, "
-            "dgx-1-v100, dgx-a100, dgx-a100-40, dgx-b200, dgx-h100, dgx-h200, gb200-nvl72, gb300-nvl72, h100-nvl-8, "
-            "h100-pcie-8, "
-            "l40s-4, l40s-8-pcie, mi300x-8, rtx-3090-2, rtx-4090-8, rtx-5090-8, rtx-6000-ada-4, titan-rtx-2, v100-8-cube)\n"},
+        BadDocument{"UnknownPreset", "kind: cluster\nnodes: 2\nserver: dgx-h10\nnetwork: ib-8x400\n",
+                    "c.yaml:3:9: error: server: unknown server 'dgx-h10' (did you mean 'dgx-h100'? known: a10-2, a10-4, "
+                    "a100-pcie-8, a100-pcie-8-bridged, a40-8, dgx-1-v100, dgx-2, dgx-a100, dgx-a100-40, dgx-b200, dgx-b300, "
+                    "dgx-h100, dgx-h200, gb200-nvl72, gb300-nvl72, h100-nvl-8, h100-pcie-8, hgx-a800, hgx-h20, hgx-h800, l4-8, "
+                    "l40s-4, l40s-8-pcie, mi300x-8, mi325x-8, rtx-2080-ti-2, rtx-3090-2, rtx-4090-8, rtx-5090-8, "
+                    "rtx-6000-ada-4, rtx-6000d-8, rtx-a6000-4, t4-8, titan-rtx-2, v100-8-cube, v100-pcie-8)\n"},
         BadDocument{
             "MergeKey", kGood + "<<: {a: 1}\n",
             "c.yaml:6:1: error: merge keys (<<) are not supported (write the keys out, or refer to a preset by name)\n"},

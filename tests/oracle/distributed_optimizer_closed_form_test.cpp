@@ -2,8 +2,8 @@
 // Llama-3.2 1B, data parallel over two nodes with BF16 gradients: DDP against a distributed optimizer, whose exposed time can be written
 // down.
 //
-// Ring over n = 16 GPUs on 2 nodes, C NICs each at payload rate r: a gather or scatter of S bytes takes t(S) = a + (n-1)/n S / (C r), an
-// all-reduce as good as 2 t(S); a is 8.4 us and n-1 hops of 3.4 us over NVLink (14 of 16) or 14 us over the network (2 of 16). With W bytes of weights and as many of gradients, and nothing overlapped:
+// Ring over n = 16 GPUs on 2 nodes, C NICs each at payload rate r: a gather or scatter of S bytes takes t(S) = a + T + sqrt(fill T), T = (n-1)/n S / (C r), an
+// all-reduce as good as 2 t(S); a is launch, base and n-1 steps, 14 inside nodes and one between, and fill the pipeline. With W bytes of weights and as many of gradients, and nothing overlapped:
 //
 //   DDP                      exposed 2 t(W), optimizer on all weights
 //   distributed optimizer    exposed t(W) + t(W), optimizer on 1/n of them
@@ -11,6 +11,8 @@
 // Overlapped, layers hide the buckets between the ends (a layer computes 2 ms forward and gathers 0.3 ms). Exposed are the bucket that
 // forward needs first, which is the one backward finishes last, with B bytes: t(B) at the start and t(B) at the end.
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include <algorithm>
 
@@ -37,8 +39,11 @@ double ring_seconds(double bytes) {
   const NvlinkSpec& nvlink = *cluster.server->gpu.nvlink;
   const double nics = net.nic_rate.bytes_per_second() * net.payload_efficiency.value * cluster.ports_per_node();
   const double port = nvlink.payload().bytes_per_second() * (1 - nvlink.ring_drain.value / n);
-  const double hop = (14 * 3.4e-6 + 2 * 14e-6) / n;
-  return 8.4e-6 + (n - 1) * hop + (n - 1) / n * bytes / std::min(nics, port);
+  // Simple: 14 steps inside nodes, 3 us each at least, and one between them.
+  const double latency = 8e-6 + 8.4e-6 + 14 * 3e-6 + 14e-6;
+  const double transfer = (n - 1) / n * bytes / std::min(nics, port);
+  const double fill = cluster.tuning.of(GpuGeneration::kHopper).fill.seconds() + net.pipeline_fill.seconds();
+  return latency + transfer + std::sqrt(fill * transfer);
 }
 
 double bytes_of_busiest_link(const RunResult& r) { return static_cast<double>(r.links.at(0).bytes); }

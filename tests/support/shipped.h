@@ -43,6 +43,18 @@ inline TuningSpec shipped_tuning() {
   return spec;
 }
 
+// What the tuner of NCCL alone says, without what was measured beside it.
+inline TuningSpec tuner_alone() {
+  TuningSpec spec = shipped_tuning();
+  GenerationTunings& g = spec.generations;
+  for (GenerationTuning* own : {&g.volta, &g.turing, &g.ampere, &g.ada, &g.hopper, &g.blackwell, &g.cdna3}) {
+    own->launch = {};
+    own->hop_scale = 1;
+    own->fill = {};
+  }
+  return spec;
+}
+
 // A shipped cluster with "key=value" assignments.
 inline ClusterSpec cluster(const std::string& name, const std::vector<std::string>& assignments = {}) {
   Diagnostics d;

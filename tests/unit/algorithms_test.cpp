@@ -191,7 +191,7 @@ TEST(Algorithms, HopsAreCounted) {
 // LL, LL128, Simple of trees: payload 1/3.8, 7/9 on one node or 120/128 on several, 1; bases 6.8, 14, 8.4 us; hops 0.6, 1.25, 4 and 5, 8.5, 14
 // us; trees leave 1 - 0.92 x 0.85 of the port. Source: NCCL's tuner. LL is limited to half of llMaxBw of the reduced data.
 TEST(Algorithms, TreeConstantsAreThoseOfTheTuner) {
-  const CollectiveTuning t = tuning_for(test::shipped_tuning(), GpuGeneration::kHopper, Rate::bytes_per_second(kPort), 0, 2);
+  const CollectiveTuning t = tuning_for(test::tuner_alone(), GpuGeneration::kHopper, Rate::bytes_per_second(kPort), 0, 2);
   const Network net = boxes(2, 1);
   const auto time = [&](Protocol p, std::int64_t size) {
     CollectiveRequest r = request(CollectiveKind::kAllReduce, Algorithm::kTree, 4, size, 4);  // two GPUs of each box
@@ -207,7 +207,7 @@ TEST(Algorithms, TreeConstantsAreThoseOfTheTuner) {
   EXPECT_NEAR(time(Protocol::kLl128, s) - time(Protocol::kLl128, 0), 128.0 / 120 * unit, 1e-9);
   EXPECT_NEAR(time(Protocol::kSimple, s) - time(Protocol::kSimple, 0), unit, 1e-9);
   // One box of two GPUs: S over the port each way, at 0.782 of it. LL: llMaxBw 141 GB/s of bus bandwidth is 70.5 of data.
-  const CollectiveTuning one = tuning_for(test::shipped_tuning(), GpuGeneration::kHopper, Rate::bytes_per_second(kPort), 0, 1);
+  const CollectiveTuning one = tuning_for(test::tuner_alone(), GpuGeneration::kHopper, Rate::bytes_per_second(kPort), 0, 1);
   CollectiveRequest r = request(CollectiveKind::kAllReduce, Algorithm::kTree, 2, s);
   r.protocol = Protocol::kSimple;
   EXPECT_NEAR(seconds(boxes(1, 1), one, r), (8.4 + 2 * 4) * 1e-6 + static_cast<double>(s) / (0.782 * kPort), 1e-9);

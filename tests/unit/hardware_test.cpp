@@ -160,14 +160,18 @@ TEST(Hardware, TransportConstantsArePinned) {
   EXPECT_EQ(efa.message_latency, Duration::micros(18));
   EXPECT_EQ(efa.routing, RoutingPolicy::kSpray);
   const NetworkSpec first_efa = network("efa1");
-  EXPECT_EQ(first_efa.payload_efficiency.value, 0.83);
-  EXPECT_EQ(first_efa.message_latency, Duration::micros(62));
+  EXPECT_EQ(first_efa.payload_efficiency.value, 0.92);
+  EXPECT_EQ(first_efa.pipeline_fill, Duration::micros(500));
+  EXPECT_EQ(first_efa.message_latency, Duration::micros(60));
   EXPECT_EQ(network("tcpx").payload_efficiency.value, 0.5);
-  EXPECT_EQ(network("tcpxo").payload_efficiency.value, 0.9);
-  for (const char* name : {"tcpx", "tcpxo"}) {
-    EXPECT_TRUE(network(name).gpudirect);
-    EXPECT_EQ(network(name).message_latency, tcp.message_latency);
-  }
+  EXPECT_EQ(network("tcpxo").payload_efficiency.value, 0.94);
+  EXPECT_EQ(network("tcpxo").message_latency, tcp.message_latency);
+  EXPECT_EQ(network("tcpxo").pipeline_fill, Duration::micros(1'500));
+  EXPECT_EQ(network("tcpx").message_latency, Duration::micros(200));
+  EXPECT_EQ(ib.pipeline_fill, Duration::micros(60));
+  EXPECT_EQ(roce.pipeline_fill, Duration::micros(20));
+  EXPECT_EQ(efa.pipeline_fill, Duration::micros(150));
+  for (const char* name : {"tcpx", "tcpxo"}) EXPECT_TRUE(network(name).gpudirect);
 }
 
 }  // namespace

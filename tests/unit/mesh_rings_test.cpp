@@ -91,11 +91,11 @@ TEST(MeshRings, RingsEnterAndLeaveBesideTheirNics) {
 }
 
 // Eight NICs and seven rings of single links: an eighth channel would halve the pace of all (some link carries two), seven do 7
-// x 47.5, less what latency costs at 1 GiB. OCI measured 350 (oracle-quickstart/oci-hpc-oke).
+// x 47.5, less what latency and the pipeline's fill cost at 1 GiB, sqrt(20 us / 6 ms) = 6 %. OCI measured 350 (oracle-quickstart/oci-hpc-oke).
 TEST(MeshRings, AsManyChannelsAsRingsWhereMoreAreSlower) {
   int channels = 0;
   const ClusterSpec two = test::read_cluster("kind: cluster\nnodes: 2\nserver: mi300x-8\nnetwork: roce-8x400\n").spec;
-  EXPECT_NEAR(busbw(two, 16, channels) / (7 * 47.5), 1, 0.03);
+  EXPECT_NEAR(busbw(two, 16, channels) / (7 * 47.5), 0.92, 0.02);
   EXPECT_EQ(channels, 7);
 }
 
@@ -113,16 +113,17 @@ TEST(MeshRings, PcieRingsAreBoundByTheirNarrowestBus) {
 TEST(MeshRings, ABridgeCanBeSetAside) {
   int channels = 0;
   const std::string text = "kind: cluster\nnodes: 1\nserver: titan-rtx-2\n";
-  EXPECT_NEAR(busbw(test::read_cluster(text).spec, 2, channels), 45, 0.1);
+  EXPECT_NEAR(busbw(test::read_cluster(text).spec, 2, channels), 45, 0.5);
   const test::ReadCluster without = test::read_cluster(text, {"server.interconnect=pcie"});
   for (const std::string& m : without.messages) ADD_FAILURE() << m;
   EXPECT_NEAR(busbw(without.spec, 2, channels), 10, 0.1);
 }
 
-// A bridge: 2 GPUs with 12 links of 20.6 GB/s, the drain of a ring's last step off: 247.2 (1 - 0.2/3) = 230.7.
+// A bridge: 2 GPUs with 12 links of 20.6 GB/s, the drain of a ring's last step off: 247.2 (1 - 0.2/3) = 230.7; at 1 GiB, 4.65 ms, filling the pipeline
+// takes sqrt(5 us x 4.65 ms) = 0.15 ms more.
 TEST(MeshRings, ABridgedPairRunsOverAllItsLinks) {
   int channels = 0;
-  EXPECT_NEAR(busbw(one("h100-nvl-8"), 2, channels), 12 * 20.6 * (1 - 0.2 / 3), 1);
+  EXPECT_NEAR(busbw(one("h100-nvl-8"), 2, channels), 12 * 20.6 * (1 - 0.2 / 3) * 4.65 / (4.65 + 0.15), 1);
   EXPECT_EQ(channels, 12);
 }
 
