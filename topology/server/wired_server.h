@@ -58,8 +58,11 @@ class WiredServer {
   [[nodiscard]] int direct_links(int from, int to) const { return plan_.direct_links[pair(from, to)]; }
 
  private:
-  [[nodiscard]] std::size_t pair(int a, int b) const { return static_cast<std::size_t>(a * plan_.gpus + b); }
-  [[nodiscard]] std::size_t at_port(int gpu, int port) const { return static_cast<std::size_t>(gpu * plan_.nics + port); }
+  [[nodiscard]] std::size_t pair(int a, int b) const { return at(a, plan_.gpus, b); }
+  [[nodiscard]] std::size_t at_port(int gpu, int port) const { return at(gpu, plan_.nics, port); }
+  [[nodiscard]] static std::size_t at(int row, int width, int column) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column);
+  }
   [[nodiscard]] Duration latency_of(Path path) const;
   void check_path(Path path, std::uint32_t from, std::uint32_t to) const;
 

@@ -9,10 +9,10 @@
 //
 // With n ranks and size S (the larger per-rank buffer) an edge of one channel carries
 //     all_reduce 2(n-1)/n S/C,   all_gather and reduce_scatter (n-1)/n S/C,   broadcast and reduce S/C (an open chain).
-// Time = base + steps x hop + bytes / rate (tuning.h; steps 2(n-1), n-1, n-1). Of the k primitive operations of a pass
+// Time = base + steps x hop + fill time + bytes / rate (tuning.h; steps 2(n-1), n-1, n-1). Of the k primitive operations of a pass
 // (2n-1, n, n) the last one receives without sending; the share `ring_drain` of it that is not hidden leaves the NVLink port idle:
 // a ring with NVLink hops is capped at (1 - ring_drain/k) of the port's rate. Source: the loop structure of NCCL's ring kernels; the share is
-// measured (docs/model.md). Not modelled: NVLS, chunk fill time below a megabyte.
+// measured (docs/model.md).
 #pragma once
 
 #include <span>

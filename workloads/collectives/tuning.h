@@ -55,8 +55,8 @@ struct CollectiveTuning {
 
 // What a pipeline takes beyond latency and bytes / rate, because it has to fill and drain: sqrt(fill x bytes / rate). With the best chunk
 // for every size, a pipeline of k stages with an overhead o per chunk takes (sqrt(k o) + sqrt(transfer))^2; libraries choose chunks near it. The mixed
-// term is this one; `fill` is measured. It makes bandwidth ramp up with size as nccl-tests sees it: half of a rate of 240 GB/s with fill 12 us
-// (a DGX A100) needs 3 MB, 95 % of it a gigabyte. No time for no bytes or no fill.
+// term is this one; `fill` is measured. It makes bandwidth ramp up with size as nccl-tests sees it: half of a rate of 240 GB/s with fill 6 us
+// (a DGX A100) needs 1.5 MB, 95 % of it half a gigabyte. No time for no bytes or no fill.
 [[nodiscard]] Duration fill_time(Duration fill, std::int64_t bytes, Rate rate);
 
 // To the nearest picosecond.
