@@ -124,6 +124,9 @@ const FieldTable<ClusterSpec>& cluster_fields() {
         .range({0}, {10'000})
         .doc("rent of one GPU with its share of everything; no costs are reported without it");
     t.validate(check_cluster);
+    t.validate([](const ClusterSpec& c, Section& at) {
+      if (c.flowlet_share) check_flowlet_share(*c.flowlet_share, at);
+    });
     return t;
   }();
   return table;

@@ -13,7 +13,7 @@ constexpr std::int64_t kMost = 1'000'000;  // larger numbers are no count and no
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
-bool is_gap(char c) { return c == ' ' || c == '-' || c == '_'; }
+bool is_gap(char c) { return c == ' ' || c == '-' || c == '_' || c == '.'; }
 bool same_class(char a, char b) { return (is_digit(a) && is_digit(b)) || (is_letter(a) && is_letter(b)); }
 
 // Where `word` ends if it begins at `at`, or npos.

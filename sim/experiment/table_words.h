@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Whether `word` stands in `text`, letters of either case. A space of the word is any run of spaces, hyphens and underscores, or nothing ("2080 ti" is in
+// Whether `word` stands in `text`, letters of either case. A space of the word is any run of spaces, hyphens, underscores and dots, or nothing ("2080 ti" is in
 // "RTX2080Ti"). The word ends where letters meet digits or other signs: "a100" is in "8xA100-80GB" and in "A100SXM", not in "RTX A1000".
 [[nodiscard]] bool has_word(std::string_view text, std::string_view word);
 

@@ -123,6 +123,7 @@ TEST(TableCluster, TransportAndNicsComeFromWordsThenFromTheMachine) {
   EXPECT_EQ(network("H100 (p5.48xlarge)", "EFA 3200 Gbps"), "efa-32x100");
   EXPECT_EQ(network("H200 (p5en)", "EFA v3"), "efa-16x200");
   EXPECT_EQ(network("A100 (p4d.24xlarge)", "EFA"), "efa1-4x100");
+  EXPECT_EQ(network("A100-40GB SXM (BM.GPU4.8)", "the cluster network"), "roce-8x200");
   EXPECT_EQ(network("A100", "EFA v1 4x100Gb = 400Gb/s per node"), "efa1-4x100");
   EXPECT_EQ(name(columns("H100", "NVLink", "8x400G NDR IB, no GPUDirect RDMA", 16, 2)),
             "2 x dgx-h100, ib-8x400 without GPUDirect");

@@ -133,6 +133,7 @@ const FieldTable<NetworkSpec>& network_fields() {
         .doc("over which each connection is split evenly; matters where paths are hashed");
     flowlet_share_field(t, &NetworkSpec::flowlet_share)
         .doc("of the bytes of a flow, what follows a gap; with routing: flowlet");
+    t.validate([](const NetworkSpec& n, Section& at) { check_flowlet_share(n.flowlet_share, at); });
     return t;
   }();
   return table;

@@ -2,6 +2,8 @@
 // The keys about routing, which networks and clusters share.
 #pragma once
 
+#include <cmath>
+
 #include "base/field_table.h"
 #include "topology/routing/routing.h"
 
@@ -25,6 +27,13 @@ FieldRef<int> queue_pairs_field(FieldTable<T>& table, V T::*member) {
 template <class T, class V>
 FieldRef<Fraction> flowlet_share_field(FieldTable<T>& table, V T::*member) {
   return table.field("flowlet_share", member).range({0}, {1});
+}
+// Routes count parts of a flow in hundredths (topology/routing/routing.h).
+inline void check_flowlet_share(Fraction share, Section& at) {
+  const double percent = share.value * 100;
+  if (std::abs(percent - std::round(percent)) < 1e-9) return;
+  at.error("flowlet_share", fmt::format("{:g} % is no whole number of percent", percent),
+           fmt::format("{:g} %", std::round(percent)));
 }
 
 }  // namespace lockstep

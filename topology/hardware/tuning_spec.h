@@ -5,7 +5,7 @@
 // depends on a message, a table or a site.
 //
 //   base of a protocol  = its own + launch of the generation
-//   hop inside a node   = its own x hop_scale of the generation
+//   hop inside a node   = its own x hop_scale of the generation, in groups on several nodes at least shortest_step
 //   hop between nodes   = (its own + message_latency of the network) x hop_scale of the transport
 //   fill between nodes  = pipeline_fill of the network x fill_scale of the transport
 //   payload rates       = those of GPU, server and network x a share that is 1 unless it was calibrated, at most the data-sheet rate

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency and protocol constants of a collective library as they hold for one GPU generation and number of nodes, made of the
 // file that a cluster names (topology/hardware/tuning_spec.h). The form is that of the tuner of NCCL v2.30.7 (docs/model.md,
-// "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade latency for bandwidth.
+// "Collectives"): time = base + steps x hop + bytes / bandwidth, with three protocols that trade latency for bandwidth; fill_time()
+// is beside it.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +70,7 @@ struct CollectiveTuning {
   return std::min(a, b);
 }
 
-// `nodes` decides the LL limit (one node, two, more). What a transport adds is left to the caller.
+// `nodes` (one, two, more) decides what the tuner tells apart by them: the LL limit, the shortest step, shares of trees. What a transport adds is left to the caller.
 [[nodiscard]] CollectiveTuning tuning_for(const TuningSpec& spec, GpuGeneration generation, Rate nvlink, double ring_drain,
                                           int nodes);
 
