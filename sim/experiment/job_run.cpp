@@ -67,20 +67,6 @@ double healthy_seconds(const RunnableJob& job, const ClusterSpec& cluster, const
   return on.run(*model, options, false).step_time.seconds();
 }
 
-// Those for good, and of the others those that began while the job ran.
-std::vector<FaultReport> report_faults(const ClusterSpec& cluster, const RuntimeResult& run) {
-  std::vector<FaultReport> out;
-  for (const FaultSpec& f : cluster.faults) {
-    if (!f.is_timed()) out.push_back({.what = to_text(f), .when = {}});
-  }
-  for (const FaultEffect& e : run.faults) {
-    const FaultSpec& f = cluster.faults[e.fault];
-    out.push_back(
-        {.what = to_text(f), .when = time_text(f), .first_s = e.first.seconds(), .times = e.times, .rerouted = e.rerouted});
-  }
-  return out;
-}
-
 // What a model's geometry adds.
 void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
   r.tokens_per_s = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len) / r.step_time_s;
@@ -95,6 +81,19 @@ void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, 
 }
 
 }  // namespace
+
+std::vector<FaultReport> report_faults(const ClusterSpec& cluster, const RuntimeResult& run) {
+  std::vector<FaultReport> out;
+  for (const FaultSpec& f : cluster.faults) {
+    if (!f.is_timed()) out.push_back({.what = to_text(f), .when = {}});
+  }
+  for (const FaultEffect& e : run.faults) {
+    const FaultSpec& f = cluster.faults[e.fault];
+    out.push_back(
+        {.what = to_text(f), .when = time_text(f), .first_s = e.first.seconds(), .times = e.times, .rerouted = e.rerouted});
+  }
+  return out;
+}
 
 // Numbers that follow from the step time.
 void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {

@@ -17,6 +17,8 @@
 
 namespace lockstep {
 
+struct RuntimeResult;  // sim/runtime/runtime.h
+
 struct RunOptions {
   NetworkKind network = NetworkKind::kFlow;
   std::uint64_t seed = 0;
@@ -36,6 +38,9 @@ struct RunOptions {
 // The same with the plan's program at hand, on given endpoints, one for each rank.
 [[nodiscard]] RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                                 const Program& program, const std::vector<EndpointId>& placement, const RunOptions& options);
+
+// Faults of the cluster that are for good, and of the others those that began during the run.
+[[nodiscard]] std::vector<FaultReport> report_faults(const ClusterSpec& cluster, const RuntimeResult& run);
 
 // Sets the numbers that follow from the step time and the ideal one: throughput, efficiency, cost.
 void add_rates(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r);

@@ -179,6 +179,7 @@ Json whole_object(const SharedRunResult& r) {
             {"fingerprint", fmt::format("{:016x}", r.fingerprint)},
             {"links", links_json(r.links)},
             {"symmetry", symmetry_json(r.symmetry, r.gpus())}});
+  if (!r.faults.empty()) j["faults"] = faults_json(r.faults);
   return j;
 }
 

@@ -30,7 +30,8 @@ struct SharedRunResult {
   double end_s = 0;  // of the last job
   std::vector<SharedJob> jobs;
   std::vector<LinkReport> links;  // busiest first, over the whole run
-  SymmetryReport symmetry;        // of the run of all
+  std::vector<FaultReport> faults;
+  SymmetryReport symmetry;  // of the run of all
   std::int64_t events = 0;
   std::uint64_t fingerprint = 0;
   Measured measured;

@@ -38,8 +38,7 @@ std::string throughput(const RunResult& r) {
                                                      r.peak_tflops, 100 * r.mfu.value_or(0), 100 * r.hfu.value_or(0)));
   }
   if (r.has_stragglers) {
-    out += line("Slow GPUs",
-                fmt::format("{} of {}{}", r.slow_gpus, r.gpus, r.slow_gpus == 0 ? "   (none drawn; another --seed may)" : ""));
+    out += line("Slow GPUs", fmt::format("{} of {}{}", r.slow_gpus, r.gpus, r.slow_gpus == 0 ? "   (none of this job)" : ""));
   }
   const double effective = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0;
   out += line("Effective GPUs", fmt::format("{:.1f} of {}   (an ideal network would deliver all of them{})", effective, r.gpus,
@@ -83,15 +82,20 @@ std::string busiest(const std::vector<LinkReport>& links) {
   return out;
 }
 
-std::string faults(const RunResult& r) {
-  if (r.faults.empty() && !r.healthy_step_time_s) return {};
+std::string fault_lines(const std::vector<FaultReport>& faults) {
   std::string out = "\nFaults\n";
-  for (const FaultReport& f : r.faults) {
+  for (const FaultReport& f : faults) {
     std::string when = f.when.empty() ? "for good" : fmt::format("{}; first at {}", f.when, seconds(f.first_s));
     if (f.times > 1) when += fmt::format(", {} times", f.times);
     if (f.rerouted > 0) when += fmt::format(", {} transfer{} rerouted", f.rerouted, f.rerouted == 1 ? "" : "s");
     out += line(f.what, when);
   }
+  return out;
+}
+
+std::string faults(const RunResult& r) {
+  if (r.faults.empty() && !r.healthy_step_time_s) return {};
+  std::string out = fault_lines(r.faults);
   if (r.healthy_step_time_s) {
     const double more = r.step_time_s - *r.healthy_step_time_s;
     out += line("Step without them", fmt::format("{}   ({:.1f} % of it is lost to faults)", seconds(*r.healthy_step_time_s),
@@ -144,7 +148,9 @@ std::string to_table(const SharedRunResult& r) {
     out += fmt::format("  {:<20}{:>12}{:>7}{:>14}{:>14}{:>11.3f}\n", job.name, seconds(job.start_s), job.steps,
                        seconds(job.alone_step_time_s), seconds(job.run.step_time_s), job.slowdown);
   }
-  return out + busiest(r.links) + fmt::format("\nSymmetry: {}.\n", symmetry_sentence(r.symmetry, r.gpus()));
+  out += busiest(r.links);
+  if (!r.faults.empty()) out += fault_lines(r.faults);
+  return out + fmt::format("\nSymmetry: {}.\n", symmetry_sentence(r.symmetry, r.gpus()));
 }
 
 }  // namespace lockstep

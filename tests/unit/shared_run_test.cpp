@@ -70,6 +70,20 @@ TEST(SharedRun, JobsOnLeavesOfTheirOwnDoNotSlowEachOther) {
   }
 }
 
+// A job that shares nothing is not slowed down by others when a fault is over before it starts, nor when one comes while it runs: alone it would have met
+// the same. What took effect is told once, for all.
+TEST(SharedRun, FaultsThatComeAndGoAreNoFaultOfTheOthers) {
+  for (const char* window : {"until: 20 ms", "from: 40 ms, until: 60 ms"}) {
+    const SharedRunResult r = run_with({std::string("cluster.faults=[{nic: node2.nic0, rate: 1 %, ") + window + "}]",
+                                        "cluster.routing=spray", "jobs.1.start=30 ms"});
+    EXPECT_EQ(r.jobs[0].slowdown, 1.0) << window;
+    EXPECT_EQ(r.jobs[1].slowdown, 1.0) << window;
+    EXPECT_EQ(r.jobs[1].alone_step_time_s, r.jobs[1].run.step_time_s) << window;
+    ASSERT_EQ(r.faults.size(), 1u) << window;
+    EXPECT_EQ(r.faults[0].times, 1) << window;
+  }
+}
+
 // Slow GPUs stretch kernels, not the time before the start.
 TEST(SharedRun, ALateJobOnSlowGpusStartsOnTime) {
   const SharedRunResult r = run_with({"cluster.stragglers={gpus: [3, 20], slowdown: 10 %}", "jobs.1.start=30 ms"});

@@ -121,7 +121,9 @@ StoredPoint simulate(const PointRun& run, ClusterCache& clusters, const std::str
   } catch (const UserError& e) {
     return {false, one_line(e.diagnostics())};
   } catch (const SimulationError& e) {
-    return {false, fmt::format("simulation error: {}", e.what())};
+    std::string text = fmt::format("simulation error: {}", e.what());
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return {false, std::move(text)};
   } catch (const InternalError& e) {
     return {false, fmt::format("this is a bug in lockstep, please report it: {}", e.what())};
   }
