@@ -53,6 +53,9 @@ inline constexpr int kTimeClassCount = 8;
 [[nodiscard]] const char* to_text(TimeClass c);  // "compute", "tp", ...
 
 enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendRecv };
+inline constexpr CollectiveKind kCollectiveKinds[] = {
+    CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
+    CollectiveKind::kReduce,    CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
 [[nodiscard]] const char* to_text(CollectiveKind k);  // "all_reduce", ...
 
 enum class OpKind : std::uint8_t {

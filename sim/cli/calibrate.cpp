@@ -12,7 +12,8 @@
 #include "sim/cli/verbs.h"
 #include "sim/experiment/calibration/calibration.h"
 #include "sim/experiment/calibration/nccl_output.h"
-#include "sim/experiment/collective_predictor.h"
+#include "sim/experiment/collective.h"
+#include "sim/experiment/collective_names.h"
 #include "sim/experiment/table_cluster.h"
 #include "sim/report/calibration_report.h"
 
@@ -35,7 +36,7 @@ std::vector<NcclTable> read_tables(const std::vector<std::string>& files, Diagno
 
 // Tells what the table leaves open, or reports that nothing does.
 bool complete(NcclTable& t, const Arguments& arguments, Diagnostics& d) {
-  if (!t.kind) t.kind = nccl_collective(arguments.text("collective"));
+  if (!t.kind) t.kind = collective_named(arguments.text("collective"));
   if (t.gpus == 0) t.gpus = static_cast<int>(arguments.integer("gpus", 2, 1 << 24).value_or(0));
   if (t.nodes == 0) t.nodes = static_cast<int>(arguments.integer("nodes", 1, 1 << 20).value_or(1));
   const std::size_t errors = d.error_count();
@@ -84,7 +85,7 @@ std::optional<MeasuredTable> by_its_words(const NcclTable& t, const ConfigLibrar
   return MeasuredTable{.name = t.name,
                        .cluster = *cluster,
                        .kind = *t.kind,
-                       .members = members_of(words, *cluster),
+                       .members = first_gpus(*cluster, words.servers, words.gpus_per_server),
                        .algorithm = applies(words.algorithm, *t.kind) ? words.algorithm : Algorithm::kAuto,
                        .rows = t.rows};
 }

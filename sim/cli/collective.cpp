@@ -16,13 +16,9 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                                     CollectiveKind::kBroadcast, CollectiveKind::kReduce,    CollectiveKind::kAllToAll,
-                                     CollectiveKind::kSendRecv};
-
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
-  for (const CollectiveKind k : kKinds) names.emplace_back(to_text(k));
+  for (const CollectiveKind k : kCollectiveKinds) names.emplace_back(to_text(k));
   return names;
 }
 
@@ -33,7 +29,7 @@ std::vector<std::string> algorithm_names() {
 }
 
 CollectiveKind kind_of(const std::string& name) {
-  for (const CollectiveKind k : kKinds) {
+  for (const CollectiveKind k : kCollectiveKinds) {
     if (name == to_text(k)) return k;
   }
   throw UserError(fmt::format("no collective is called '{}'", name));
@@ -113,17 +109,13 @@ std::vector<std::pair<std::string, std::string>> asked_of(const Arguments& argum
 void compare(const VerbContext& context, const ClusterSpec& cluster, const CollectiveRequest& request,
              const RoutingTrial& trial) {
   const double begin = monotonic_seconds();
-  const std::string network = context.arguments.text("network");
-  const std::vector<RoutingRow> rows = compare_routings(request, cluster, trial, network_kind(network));
-  print_comparison(context, {.collective = std::string(to_text(request.kind)),
-                             .count = static_cast<std::int64_t>(request.members.size()),
-                             .cluster = cluster.name,
-                             .network = network,
-                             .first_seed = trial.first_seed,
-                             .seeds = trial.seeds,
-                             .rows = rows,
-                             .wall_s = monotonic_seconds() - begin,
-                             .peak_rss_bytes = peak_resident_bytes()});
+  const NetworkKind kind = network_kind(context.arguments.text("network"));
+  const std::vector<RoutingRow> rows = compare_routings(request, cluster, trial, kind);
+  print_comparison(context, trial, begin,
+                   {.collective = std::string(to_text(request.kind)),
+                    .count = static_cast<std::int64_t>(request.members.size()),
+                    .cluster = cluster.name,
+                    .rows = rows});
 }
 
 // Options that some of what ran had no use for.

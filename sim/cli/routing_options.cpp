@@ -8,6 +8,7 @@
 #include "base/diagnostics.h"
 #include "base/quantity.h"
 #include "sim/cli/common_options.h"
+#include "sim/engine/process_usage.h"
 
 namespace lockstep::cli {
 namespace {
@@ -72,7 +73,12 @@ std::optional<RoutingTrial> routing_trial(const Arguments& arguments, const Clus
   return trial;
 }
 
-void print_comparison(const VerbContext& context, const RoutingReport& report) {
+void print_comparison(const VerbContext& context, const RoutingTrial& trial, double begin_s, RoutingReport report) {
+  report.network = context.arguments.text("network");
+  report.first_seed = trial.first_seed;
+  report.seeds = trial.seeds;
+  report.wall_s = monotonic_seconds() - begin_s;
+  report.peak_rss_bytes = peak_resident_bytes();
   const bool has_format = context.arguments.has("format");
   const std::string format = has_format ? context.arguments.text("format") : "table";
   context.out << (format == "json" ? to_json(report) : format == "csv" ? to_csv(report) : to_table(report));

@@ -16,7 +16,8 @@ namespace lockstep::cli {
 // What is asked to be compared; nothing when neither option is given. --seeds alone takes the routing of the cluster. Needs --seed.
 [[nodiscard]] std::optional<RoutingTrial> routing_trial(const Arguments& arguments, const ClusterSpec& cluster);
 
-// The report in the --format asked for; a table unless that is csv or json.
-void print_comparison(const VerbContext& context, const RoutingReport& report);
+// The report in the --format asked for; a table unless that is csv or json. Tells the trial, --network and, from `begin_s` on, the cost beside what
+// the report says of itself.
+void print_comparison(const VerbContext& context, const RoutingTrial& trial, double begin_s, RoutingReport report);
 
 }  // namespace lockstep::cli

@@ -38,20 +38,14 @@ TrafficTable read_table(const std::string& file, std::size_t endpoints) {
 
 void compare(const VerbContext& context, const ClusterSpec& cluster, const RoutingTrial& trial) {
   const double begin = monotonic_seconds();
-  const std::string network = context.arguments.text("network");
+  const NetworkKind kind = network_kind(context.arguments.text("network"));
   const auto endpoints = static_cast<std::size_t>(cluster.gpus());
   const TrafficTable table = read_table(context.arguments.positional().front(), endpoints);
   if (table.size() == 0)
     throw UserError("there are no flows to compare routings by", "give a CSV file with a row for each flow");
-  const std::vector<RoutingRow> rows = compare_routings(table, cluster, trial, network_kind(network));
-  print_comparison(context, {.count = static_cast<std::int64_t>(table.size()),
-                             .cluster = cluster.name,
-                             .network = network,
-                             .first_seed = trial.first_seed,
-                             .seeds = trial.seeds,
-                             .rows = rows,
-                             .wall_s = monotonic_seconds() - begin,
-                             .peak_rss_bytes = peak_resident_bytes()});
+  const std::vector<RoutingRow> rows = compare_routings(table, cluster, trial, kind);
+  print_comparison(context, trial, begin,
+                   {.count = static_cast<std::int64_t>(table.size()), .cluster = cluster.name, .rows = rows});
 }
 
 int run_traffic_verb(const VerbContext& context) {

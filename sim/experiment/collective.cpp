@@ -325,6 +325,22 @@ double busbw_factor(CollectiveKind kind, std::size_t ranks) {
   return 1;
 }
 
+double seconds_at_busbw(CollectiveKind kind, std::size_t ranks, double bytes, double busbw_gb_per_s) {
+  return busbw_factor(kind, ranks) * bytes / (busbw_gb_per_s * 1e9);
+}
+
+std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node) {
+  const auto on_node = static_cast<int>(cluster.gpus() / cluster.node_count());
+  LOCKSTEP_CHECK(nodes <= cluster.node_count() && per_node <= on_node, "{} x {} GPUs of {} x {}", nodes, per_node,
+                 cluster.node_count(), on_node);
+  std::vector<EndpointId> members;
+  for (int node = 0; node < nodes; ++node) {
+    for (int gpu = 0; gpu < per_node; ++gpu)
+      members.push_back(EndpointId::from_index(static_cast<std::size_t>(node * on_node + gpu)));
+  }
+  return members;
+}
+
 std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor) {
   LOCKSTEP_CHECK(begin >= 0 && begin <= end && factor >= 2, "sizes {} to {} by {}", begin, end, factor);
   std::vector<std::int64_t> sizes;

@@ -57,6 +57,11 @@ struct CollectiveRow {
                                                         const std::array<CollectiveTuning, 3>& tunings, NetworkKind kind);
 
 [[nodiscard]] double busbw_factor(CollectiveKind kind, std::size_t ranks);
+// Seconds that a collective of this size takes at a bus bandwidth.
+[[nodiscard]] double seconds_at_busbw(CollectiveKind kind, std::size_t ranks, double bytes, double busbw_gb_per_s);
+
+// The first `per_node` GPUs of each of the first `nodes` nodes.
+[[nodiscard]] std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node);
 
 // begin, begin x factor, ... up to end, as nccl-tests steps; after 0 comes 1, for 0 x factor would stay. PRE: 0 <= begin <= end, factor >= 2.
 [[nodiscard]] std::vector<std::int64_t> size_steps(std::int64_t begin, std::int64_t end, std::int64_t factor);

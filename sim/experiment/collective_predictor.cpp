@@ -21,11 +21,8 @@ CollectivePredictor::CollectivePredictor(ClusterSpec cluster, CollectiveQuestion
   LOCKSTEP_CHECK(question_.members.size() >= 2, "a collective of {} members", question_.members.size());
   prepare();
   // The engine says what cannot be done, and why.
-  const CollectiveRequest request{.kind = question_.kind,
-                                  .sizes = {1},
-                                  .members = question_.members,
-                                  .algorithm = question_.algorithm,
-                                  .protocol = question_.protocol};
+  const CollectiveRequest request{
+      .kind = question_.kind, .sizes = {1}, .members = question_.members, .algorithm = question_.algorithm};
   (void)run_collective(request, prepared_->cluster->router, tunings_, NetworkKind::kFlow);
 }
 
@@ -82,24 +79,11 @@ std::vector<double> CollectivePredictor::seconds(const std::vector<std::int64_t>
                       .tunings = tunings_,
                       .kind = question_.kind,
                       .bytes = bytes,
-                      .algorithm = question_.algorithm,
-                      .protocol = question_.protocol ? &*question_.protocol : nullptr},
+                      .algorithm = question_.algorithm},
                      lowered_);
     result.push_back(undisturbed_seconds(lowered_));
   }
   return result;
-}
-
-std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node) {
-  const auto on_node = static_cast<int>(cluster.gpus() / cluster.node_count());
-  LOCKSTEP_CHECK(nodes <= cluster.node_count() && per_node <= on_node, "{} x {} GPUs of {} x {}", nodes, per_node,
-                 cluster.node_count(), on_node);
-  std::vector<EndpointId> members;
-  for (int node = 0; node < nodes; ++node) {
-    for (int gpu = 0; gpu < per_node; ++gpu)
-      members.push_back(EndpointId::from_index(static_cast<std::size_t>(node * on_node + gpu)));
-  }
-  return members;
 }
 
 }  // namespace lockstep

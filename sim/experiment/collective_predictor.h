@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "sim/experiment/cluster_run.h"
@@ -23,7 +22,6 @@ struct CollectiveQuestion {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::vector<EndpointId> members;  // at least two
   Algorithm algorithm = Algorithm::kAuto;
-  std::optional<Protocol> protocol = {};
 };
 
 class CollectivePredictor {
@@ -55,8 +53,5 @@ class CollectivePredictor {
   std::array<CollectiveTuning, 3> tunings_;
   LoweredCollective lowered_;
 };
-
-// The first `per_node` GPUs of each of the first `nodes` nodes.
-[[nodiscard]] std::vector<EndpointId> first_gpus(const ClusterSpec& cluster, int nodes, int per_node);
 
 }  // namespace lockstep

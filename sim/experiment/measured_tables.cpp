@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "base/quantity.h"
 #include "sim/experiment/collective.h"
+#include "sim/experiment/collective_names.h"
 #include "sim/experiment/table_cluster.h"
 
 namespace lockstep {
@@ -15,23 +16,6 @@ namespace {
 
 constexpr const char* kColumns[] = {"table_id",      "source",       "collective",   "gpu_type",   "n_gpus",  "n_nodes",
                                     "gpus_per_node", "intra_fabric", "inter_fabric", "size_bytes", "time_us", "busbw_GBps"};
-
-// nccl-tests says alltoall and sendrecv, others AllReduce: the same letters.
-std::optional<CollectiveKind> collective_kind(std::string_view name) {
-  const auto letters = [](std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-      if (c != '_' && c != '-' && c != ' ') out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    }
-    return out;
-  };
-  for (const CollectiveKind k :
-       {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce, CollectiveKind::kAllToAll, CollectiveKind::kSendRecv}) {
-    if (letters(name) == letters(to_text(k))) return k;
-  }
-  return {};
-}
 
 // "owner/repository file ..." is told by its repository, another text by what stands before a colon.
 std::string publisher_of(std::string_view source) {
@@ -89,7 +73,7 @@ class TableReader {
     if (const Parsed<double> t = parse_double(cell("time_us")); t && *t.value > 0) return *t.value * 1e-6;
     const Parsed<double> busbw = parse_double(cell("busbw_GBps"));
     if (!busbw || *busbw.value <= 0) return {};
-    return busbw_factor(table.kind, table.members.size()) * bytes / (*busbw.value * 1e9);
+    return seconds_at_busbw(table.kind, table.members.size(), bytes, *busbw.value);
   }
 
   struct Entry {
@@ -98,7 +82,7 @@ class TableReader {
   };
 
   Entry open_table() {
-    const std::optional<CollectiveKind> kind = collective_kind(cell("collective"));
+    const std::optional<CollectiveKind> kind = collective_named(cell("collective"));
     if (!kind) return {fmt::format("'{}' is no collective", cell("collective"))};
     const auto gpus = count_of(cell("n_gpus"));
     const auto nodes = count_of(cell("n_nodes"));
@@ -119,7 +103,7 @@ class TableReader {
                        .source = publisher_of(cell("source")),
                        .cluster = *cluster,
                        .kind = *kind,
-                       .members = members_of(description, *cluster),
+                       .members = first_gpus(*cluster, description.servers, description.gpus_per_server),
                        .algorithm = applies(description.algorithm, *kind) ? description.algorithm : Algorithm::kAuto});
     return {{}, tables_.size() - 1};
   }

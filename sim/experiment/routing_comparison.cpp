@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/check.h"
+#include "base/median.h"
 #include "base/wide.h"
 #include "sim/experiment/hottest_link.h"
 #include "sim/experiment/traffic.h"
@@ -25,11 +27,10 @@ struct Outcome {
 };
 using Outcomes = std::vector<Outcome>;  // by size; of flows one
 
-double median(const Outcomes& runs, double Outcome::*member) {
+double median_of(const Outcomes& runs, double Outcome::*member) {
   std::vector<double> values;
   for (const Outcome& o : runs) values.push_back(o.*member);
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return median(std::move(values));
 }
 
 // `runs`: by seed.
@@ -37,14 +38,14 @@ RoutingRow row_of(const Routing& routing, const Outcomes& runs, const Outcome& s
   RoutingRow row{.routing = to_text(routing), .seeds = static_cast<int>(runs.size()), .algorithm = runs.front().algorithm};
   const auto slower = [](const Outcome& a, const Outcome& b) { return a.time_s < b.time_s; };
   const Outcome& worst = *std::max_element(runs.begin(), runs.end(), slower);
-  row.time_s = median(runs, &Outcome::time_s);
+  row.time_s = median_of(runs, &Outcome::time_s);
   row.worst_time_s = worst.time_s;
   row.worst_busbw_gb_per_s = worst.busbw_gb_per_s;
   // Of a size busbw x time is a constant.
   row.busbw_gb_per_s = row.time_s > 0 ? worst.busbw_gb_per_s * worst.time_s / row.time_s : 0;
-  row.mean_fct_s = median(runs, &Outcome::mean_fct_s);
-  row.slowest_fct_s = median(runs, &Outcome::slowest_fct_s);
-  if (runs.front().hottest_s > 0) row.collision = median(runs, &Outcome::collision);
+  row.mean_fct_s = median_of(runs, &Outcome::mean_fct_s);
+  row.slowest_fct_s = median_of(runs, &Outcome::slowest_fct_s);
+  if (runs.front().hottest_s > 0) row.collision = median_of(runs, &Outcome::collision);
   row.loss = spread.time_s > 0 ? row.time_s / spread.time_s - 1 : 0;
   return row;
 }

@@ -5,8 +5,7 @@
 //               two connections get in each other's way, 2 where the busiest link carries twice its share. Of collectives by the same algorithm
 //   loss        time over that under spray, less 1
 //
-// Where paths are hashed a routing runs once for every seed, and medians and the worst are told; a median of an even number is the greater of
-// the two in the middle. What is not hashed runs once.
+// Where paths are hashed a routing runs once for every seed, and medians and the worst are told. What is not hashed runs once.
 #pragma once
 
 #include <cstdint>

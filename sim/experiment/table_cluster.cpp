@@ -244,14 +244,4 @@ std::optional<ClusterSpec> cluster_of(const TableCluster& table, const ConfigLib
   return spec;
 }
 
-std::vector<EndpointId> members_of(const TableCluster& table, const ClusterSpec& cluster) {
-  std::vector<EndpointId> members;
-  for (int node = 0; node < table.servers; ++node) {
-    for (int g = 0; g < table.gpus_per_server; ++g) {
-      members.push_back(EndpointId(static_cast<std::uint32_t>(node * cluster.server->gpus + g)));
-    }
-  }
-  return members;
-}
-
 }  // namespace lockstep

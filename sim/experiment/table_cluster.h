@@ -52,7 +52,5 @@ struct TableCluster {
 
 // PRE: not refused. Errors (a shipped file that is missing, a rate out of range) go to the diagnostics.
 [[nodiscard]] std::optional<ClusterSpec> cluster_of(const TableCluster& table, const ConfigLibrary& library, Diagnostics& d);
-// The first GPUs of each server.
-[[nodiscard]] std::vector<EndpointId> members_of(const TableCluster& table, const ClusterSpec& cluster);
 
 }  // namespace lockstep

@@ -18,9 +18,6 @@
 namespace lockstep {
 namespace {
 
-constexpr CollectiveKind kCollectiveKinds[] = {
-    CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
-    CollectiveKind::kReduce,    CollectiveKind::kAllToAll,  CollectiveKind::kSendRecv};
 constexpr const char* kRule =
     "reports of users of real clusters that a shipped scenario or cluster describes; ratios where hardware or software is "
     "known in "

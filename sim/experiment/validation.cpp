@@ -3,18 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "base/median.h"
 #include "sim/experiment/validation_suites.h"
 
 namespace lockstep {
 
 namespace {
-
-double median(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 ErrorStatistics statistics_of(const std::vector<double>& errors) {
   ErrorStatistics s;
@@ -30,6 +26,7 @@ ErrorStatistics statistics_of(const std::vector<double>& errors) {
   s.mean_abs_error /= n;
   s.bias /= n;
   s.median_abs_error = median(magnitudes);
+  std::sort(magnitudes.begin(), magnitudes.end());
   // Nearest rank: the smallest value that at least 90 % of the rows do not exceed.
   s.p90_abs_error = magnitudes[(s.rows * 9 + 9) / 10 - 1];
   return s;
@@ -65,7 +62,7 @@ SizeStatistics size_statistics(const SuiteResult& r, const std::function<bool(co
   }
   s.large = statistics_of(errors);
   s.small_rows = ratios.size();
-  if (!ratios.empty()) s.small_median_ratio = median(ratios);
+  s.small_median_ratio = median(std::move(ratios));
   return s;
 }
 

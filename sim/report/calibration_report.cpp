@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/field_table.h"
+#include "base/median.h"
 
 namespace lockstep {
 namespace {
@@ -106,17 +108,18 @@ std::string to_tuning_file(const Calibration& c, const std::string& name, const 
 
 std::string leave_one_out_table(const std::vector<TableError>& errors) {
   std::string out =
-      "Each table with the constants as they are (before), and with constants fitted to the other tables (after).\n\n";
+      "Each table with the constants as they are (before), and with constants fitted to the other tables (after).\n"
+      "Errors after are optimistic where the constants as they are were fitted with the table: the fit without it starts "
+      "there.\n\n";
   add_errors(errors, out);
   const auto middle = [&](double TableError::*error, bool large_only) {
     std::vector<double> values;
     for (const TableError& t : errors) {
       if (!large_only || t.large_rows > 0) values.push_back(t.*error);
     }
-    std::sort(values.begin(), values.end());
-    return values.empty() ? std::string("-") : percent(values[values.size() / 2]);
+    return values.empty() ? std::string("-") : percent(median(std::move(values)));
   };
-  return out + fmt::format("\nThe middle one of these: {} before, {} after; from 1 MiB up {} before, {} after.\n",
+  return out + fmt::format("\nThe median of these: {} before, {} after; from 1 MiB up {} before, {} after.\n",
                            middle(&TableError::before, false), middle(&TableError::after, false),
                            middle(&TableError::large_before, true), middle(&TableError::large_after, true));
 }

@@ -116,14 +116,16 @@ TEST(HostPath, ANicFasterThanItsSlotIsWarnedOf) {
 }
 
 TEST(HostPath, KeysWithoutMeaningAreErrors) {
-  const std::string hosts = "kind: cluster\nendpoints: 4\nhost_link: {speed: 100 Gbps, latency: 1 us}\n";
-  EXPECT_FALSE(test::read_cluster(hosts + "gpudirect: true\n").is_good);
-  EXPECT_FALSE(test::read_cluster(hosts + "pxn: true\n").is_good);
-  EXPECT_FALSE(test::read_cluster("kind: cluster\nnodes: 1\nserver: dgx-h100\ngpudirect: false\n").is_good);
-  EXPECT_FALSE(
-      test::read_cluster("kind: cluster\nnodes: 2\nserver: {preset: dgx-h100, gpus: 200}\nnetwork: {preset: tcp-1x100, "
-                         "cpu_rate: 10 GB/s}\n")
-          .is_good);
+  const auto messages = [](const std::string& text) { return test::read_cluster("kind: cluster\n" + text).messages; };
+  const std::string hosts = "endpoints: 4\nhost_link: {speed: 100 Gbps, latency: 1 us}\n";
+  EXPECT_EQ(messages(hosts + "gpudirect: true\n"),
+            Names{"c.yaml:4:12: error: gpudirect: does not go with endpoints, which have no GPUs (remove it)"});
+  EXPECT_EQ(messages(hosts + "pxn: true\n"),
+            Names{"c.yaml:4:6: error: pxn: does not go with endpoints, which have no GPUs (remove it)"});
+  EXPECT_EQ(messages("nodes: 1\nserver: dgx-h100\ngpudirect: false\n"),
+            Names{"c.yaml:4:12: error: gpudirect: is said of NICs, and there are none (give network, like ib-8x400)"});
+  EXPECT_EQ(messages("nodes: 2\nserver: {preset: dgx-h100, gpus: 200}\nnetwork: {preset: tcp-1x100, cpu_rate: 10 GB/s}\n"),
+            Names{"c.yaml:4:40: error: network.cpu_rate: needs servers of at most 128 GPUs (remove it)"});
 }
 
 // Intel's root complexes charge 6/5 for copies between peers: 24 GB/s of a slot become 20 for GPUs without a common switch.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/collectives/halving_doubling.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "base/check.h"
-#include "base/hash.h"
 
 namespace lockstep {
 namespace {
@@ -72,35 +70,10 @@ const FlowShape& HalvingDoublingShape::flow(RouteForm form) const {
 
 HalvingDoublingShape shape_halving_doubling(const Router& router, const std::vector<NodeGroup>& groups,
                                             std::uint64_t channel_key, bool folds, std::vector<FormRoute>& out) {
-  const Network& net = router.network();
-  std::vector<EndpointId> members;
-  std::size_t most_on_node = 0;
-  for (const NodeGroup& g : groups) {
-    members.insert(members.end(), g.members.begin(), g.members.end());
-    most_on_node = std::max(most_on_node, g.members.size());
-  }
-  const auto n = static_cast<std::uint32_t>(members.size());
-  HalvingDoublingShape shape{.ranks = static_cast<int>(n), .channels = groups.size() > 1 ? nics_per_gpu(net) : 1};
-
-  const auto add = [&](RouteForm form) {
-    FlowBuilder flow(router, hash_words({channel_key, static_cast<std::uint64_t>(form)}));
-    bool leaves_node = false;
-    for (const Exchange& x : exchanges(form, n)) {
-      const EndpointId from = members[x.from];
-      const EndpointId to = members[x.to];
-      leaves_node |= net.node_of(from) != net.node_of(to);
-      for (int c = 0; c < shape.channels; ++c) {
-        Hop hop{.from = from, .to = to};
-        if (net.nics_per_node() > 0) {
-          hop.from_nic = net.own_nic(from) + c;
-          hop.to_nic = net.own_nic(to) + c;
-        }
-        flow.add(hop, c);
-      }
-    }
-    const std::int64_t senders = leaves_node ? static_cast<std::int64_t>(most_on_node) : 1;
-    return flow.finish(senders * shape.channels, out.emplace_back(FormRoute{form, {}}).route);
-  };
+  const ExchangeBuilder builder(router, groups, channel_key);
+  const std::uint32_t n = builder.ranks();
+  HalvingDoublingShape shape{.ranks = static_cast<int>(n), .channels = builder.channels()};
+  const auto add = [&](RouteForm form) { return builder.add(form, exchanges(form, n), out); };
   if (folds && !std::has_single_bit(n)) {
     shape.fold = add(RouteForm::kFold);
     shape.unfold = add(RouteForm::kUnfold);

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "workloads/collectives/exchange.h"
 #include "workloads/collectives/node_groups.h"
 #include "workloads/collectives/stage.h"
 #include "workloads/program.h"
@@ -36,10 +37,6 @@ struct ExchangeStage {
 // In order. Empty where n is not a power of two and the kind needs it.
 [[nodiscard]] std::vector<ExchangeStage> exchange_stages(CollectiveKind kind, std::uint32_t n);
 
-struct Exchange {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
-};
 // The senders and receivers of a form among n positions; exchanges are there both ways.
 [[nodiscard]] std::vector<Exchange> exchanges(RouteForm form, std::uint32_t n);
 

@@ -11,12 +11,6 @@
 namespace lockstep {
 namespace {
 
-int depth_of(std::size_t n) {
-  int depth = 0;
-  while ((n >> (depth + 1)) != 0) ++depth;
-  return depth;
-}
-
 class InSwitchBuilder {
  public:
   InSwitchBuilder(const Router& router, const std::vector<NodeGroup>& groups, std::uint64_t key, InSwitchShape& shape)
@@ -193,7 +187,7 @@ InSwitchShape shape_in_switch(const Router& router, const std::vector<NodeGroup>
   shape.channels = groups.size() == 1 ? shape.ranks : channel_count(groups);
   const bool is_tree = algorithm == Algorithm::kNvlsTree;
   shape.parts = is_tree ? 2 * shape.channels : shape.channels;
-  if (is_tree) shape.depth = depth_of(groups.size());
+  if (is_tree) shape.depth = tree_depth(groups.size());
   const std::uint64_t key = hash_words({channel_key, static_cast<std::uint64_t>(in_switch_form(algorithm, kind))});
   shape.flow = InSwitchBuilder(router, groups, key, shape).build(out);
   return shape;

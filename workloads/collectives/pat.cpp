@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/collectives/pat.h"
 
-#include <algorithm>
-
 #include "base/check.h"
-#include "base/hash.h"
+#include "workloads/collectives/exchange.h"
 
 namespace lockstep {
 namespace {
@@ -29,34 +27,15 @@ std::int64_t pat_blocks(std::uint32_t n, int log2_distance) {
 
 PatShape shape_pat(const Router& router, const std::vector<NodeGroup>& groups, std::uint64_t channel_key,
                    std::vector<FormRoute>& out) {
-  const Network& net = router.network();
-  std::vector<EndpointId> members;
-  std::size_t most_on_node = 0;
-  for (const NodeGroup& g : groups) {
-    members.insert(members.end(), g.members.begin(), g.members.end());
-    most_on_node = std::max(most_on_node, g.members.size());
-  }
-  const std::size_t n = members.size();
-  PatShape shape{.ranks = static_cast<int>(n), .channels = groups.size() > 1 ? nics_per_gpu(net) : 1, .shifts = {}};
-  for (int k = 0; (std::size_t{1} << k) < n; ++k) {
-    const RouteForm form = exchange_form(k);
-    FlowBuilder flow(router, hash_words({channel_key, static_cast<std::uint64_t>(form)}));
-    bool leaves_node = false;
-    for (std::size_t i = 0; i < n; ++i) {
-      const EndpointId from = members[i];
-      const EndpointId to = members[(i + (std::size_t{1} << k)) % n];
-      leaves_node |= net.node_of(from) != net.node_of(to);
-      for (int c = 0; c < shape.channels; ++c) {
-        Hop hop{.from = from, .to = to};
-        if (net.nics_per_node() > 0) {
-          hop.from_nic = net.own_nic(from) + c;
-          hop.to_nic = net.own_nic(to) + c;
-        }
-        flow.add(hop, c);
-      }
+  const ExchangeBuilder builder(router, groups, channel_key);
+  const std::uint32_t n = builder.ranks();
+  PatShape shape{.ranks = static_cast<int>(n), .channels = builder.channels(), .shifts = {}};
+  std::vector<Exchange> round(n);
+  for (int k = 0; (std::uint64_t{1} << k) < n; ++k) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      round[i] = {.from = i, .to = static_cast<std::uint32_t>((i + (std::uint64_t{1} << k)) % n)};
     }
-    const std::int64_t senders = leaves_node ? static_cast<std::int64_t>(most_on_node) : 1;
-    shape.shifts.push_back(flow.finish(senders * shape.channels, out.emplace_back(FormRoute{form, {}}).route));
+    shape.shifts.push_back(builder.add(exchange_form(k), round, out));
   }
   return shape;
 }

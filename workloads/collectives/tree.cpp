@@ -9,12 +9,6 @@
 namespace lockstep {
 namespace {
 
-int depth_of(std::uint32_t n) {
-  int depth = 0;
-  while ((n >> (depth + 1)) != 0) ++depth;
-  return depth;
-}
-
 // An edge from parent to child, in the directions that the kind uses.
 void add_edge(const Hop& down, int channel, CollectiveKind kind, FlowBuilder& flow) {
   if (kind != CollectiveKind::kReduce) flow.add(down, channel);
@@ -56,8 +50,8 @@ TreeBuilder::TreeBuilder(const Router& router, const std::vector<NodeGroup>& gro
     shape_.ranks += static_cast<int>(g.members.size());
     shape_.chain = std::max(shape_.chain, static_cast<int>(g.members.size()) - 1);
   }
-  shape_.depth = depth_of(nodes);
-  shape_.rooted_depth = nodes > 1 ? 1 + depth_of(nodes - 1) : 0;
+  shape_.depth = tree_depth(nodes);
+  shape_.rooted_depth = nodes > 1 ? 1 + tree_depth(nodes - 1) : 0;
 }
 
 // Along the channel's way round the node, from `root` if it is there.

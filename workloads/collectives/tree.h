@@ -16,6 +16,8 @@
 // children of a node over two GPUs and NICs; the tuner's corrections by message size.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,6 +31,9 @@ namespace lockstep {
 // The parent of each of n positions in one of the two trees, n for the root. In order from 1, a position's height is the number of trailing
 // zeros of its number; the second tree is the first one's mirror image for even n and the first one shifted by one for odd n.
 [[nodiscard]] std::vector<std::uint32_t> binary_tree(std::uint32_t n, bool is_second);
+
+// Edges from the root of such a tree to its farthest leaf. PRE: n > 0.
+[[nodiscard]] constexpr int tree_depth(std::size_t n) { return static_cast<int>(std::bit_width(n)) - 1; }
 
 struct TreeShape {
   int ranks = 0;

@@ -38,18 +38,15 @@ struct Calibration {
   std::vector<TableError> tables;  // fitted ones first, then those held out, in the order given
 };
 
-struct CalibrationOptions {
-  // Of the belief in the constants as they are: 1 as stated with them (constants.h), less to let the tables decide.
-  double prior_weight = 1;
-};
-
 // PRE: there is a row. All clusters' tunings are replaced by `tuning`, where the fit begins.
 [[nodiscard]] Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
-                                    const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options = {});
+                                    const std::vector<MeasuredTable>& held_out);
 
 // Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
-// to all tables has them. Errors `after` are those of such a prediction. Tables without rows, and those whose algorithm the model
-// does not have on their GPUs, are left out. Tables of more than 256 GPUs are judged, and not fitted to.
+// to all tables has them. Errors `after` are those of such a prediction. They are optimistic: priors stay centred on constants of `tuning`,
+// which may have been fitted with the table left out, and so do the rest; wider priors lessen this, and do not remove it. Tables without
+// rows, and those whose algorithm the model does not have on their GPUs, are left out. Tables of more than 256 GPUs are judged, and not
+// fitted to.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -13,8 +13,9 @@ constexpr double kAdditionUnit = 10e-6;  // seconds
 constexpr double kMostFactor = 3;        // offset of a factor of 20
 constexpr double kMostAddition = 17;     // 170 us, or by its root 3 ms
 
-// How far a constant may well be off. Launching kernels depends on the host and on how many GPUs a process drives; payload
-// shares are known within some per cent.
+// How far a constant may well be off, in units of its offset: judgements (docs/model.md, section 10). Launching kernels depends on the host and
+// on how many GPUs a process drives: a factor of e, or 20 us where nothing is known. Hops start from the tuner's table: a factor of 1.5. What
+// links move of their rate differs between machines of a kind as repeated runs do, by up to 5 %; on NVLink, which is not shared, by less.
 constexpr double kLatencyDeviation = 1;
 constexpr double kHopDeviation = 0.4;
 constexpr double kAdditionDeviation = 2;

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "sim/experiment/calibration/nccl_output.h"
 #include "sim/experiment/collective.h"
+#include "sim/experiment/collective_names.h"
 
 namespace lockstep {
 namespace {
@@ -47,7 +48,7 @@ class CsvTables {
     const auto refuse = [&](const char* column, const std::string& why) {
       d_.warning(reader_.position(reader_.column(column)), {}, why, "the row is not read");
     };
-    const std::optional<CollectiveKind> kind = nccl_collective(cell("collective"));
+    const std::optional<CollectiveKind> kind = collective_named(cell("collective"));
     if (!kind) return refuse("collective", fmt::format("no collective is called '{}'", cell("collective")));
     const std::optional<int> gpus = count("n_gpus");
     if (!gpus) return refuse("n_gpus", fmt::format("'{}' is not a number of GPUs", cell("n_gpus")));
@@ -60,10 +61,10 @@ class CsvTables {
 
   [[nodiscard]] std::optional<double> time_of(CollectiveKind kind, int gpus, std::int64_t bytes) const {
     if (const auto us = positive(cell("time_us"))) return *us * 1e-6;
-    const auto size = static_cast<double>(bytes) * 1e-9;
-    if (const auto algbw = positive(cell("algbw_GBps"))) return size / *algbw;
+    const auto size = static_cast<double>(bytes);
+    if (const auto algbw = positive(cell("algbw_GBps"))) return size * 1e-9 / *algbw;
     if (const auto busbw = positive(cell("busbw_GBps"))) {
-      return size * busbw_factor(kind, static_cast<std::size_t>(gpus)) / *busbw;
+      return seconds_at_busbw(kind, static_cast<std::size_t>(gpus), size, *busbw);
     }
     return {};
   }

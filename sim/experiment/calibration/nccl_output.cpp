@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/quantity.h"
-#include "sim/experiment/collective.h"
+#include "sim/experiment/collective_names.h"
 
 namespace lockstep {
 namespace {
@@ -37,37 +37,6 @@ bool is_integer(std::string_view s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// Letters and digits in lower case: "All_Reduce" -> "allreduce".
-std::string squeezed(std::string_view s) {
-  std::string out;
-  for (const char letter : s) {
-    const auto c = static_cast<unsigned char>(letter);
-    if (std::isalnum(c) != 0) out += static_cast<char>(std::tolower(c));
-  }
-  return out;
-}
-
-struct CollectiveName {
-  const char* squeezed;
-  CollectiveKind kind;
-};
-// Longer names first: "reduce" is part of three others.
-constexpr std::array<CollectiveName, 7> kNames = {{{"reducescatter", CollectiveKind::kReduceScatter},
-                                                   {"allreduce", CollectiveKind::kAllReduce},
-                                                   {"allgather", CollectiveKind::kAllGather},
-                                                   {"broadcast", CollectiveKind::kBroadcast},
-                                                   {"alltoall", CollectiveKind::kAllToAll},
-                                                   {"sendrecv", CollectiveKind::kSendRecv},
-                                                   {"reduce", CollectiveKind::kReduce}}};
-
-std::optional<CollectiveKind> kind_within(std::string_view text) {
-  const std::string s = squeezed(text);
-  for (const CollectiveName& n : kNames) {
-    if (s.find(n.squeezed) != std::string::npos) return n.kind;
-  }
-  return {};
-}
-
 // Of the first word that names a program of nccl-tests: "/opt/nccl-tests/build/all_reduce_perf", "all_reduce_perf_mpi".
 std::optional<CollectiveKind> program_in(const std::vector<Word>& words) {
   for (const Word& w : words) {
@@ -75,7 +44,7 @@ std::optional<CollectiveKind> program_in(const std::vector<Word>& words) {
     if (perf == std::string_view::npos) continue;
     const std::size_t slash = w.text.rfind('/', perf);
     const std::size_t begin = slash == std::string_view::npos ? 0 : slash + 1;
-    if (const auto kind = kind_within(w.text.substr(begin, perf - begin))) return kind;
+    if (const auto kind = collective_named_within(w.text.substr(begin, perf - begin))) return kind;
   }
   return {};
 }
@@ -99,7 +68,7 @@ class LogReader {
 
   std::vector<NcclTable> finish() {
     end_table();
-    const auto of_file = kind_within(std::filesystem::path(file_).filename().string());
+    const auto of_file = collective_named_within(std::filesystem::path(file_).filename().string());
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       NcclTable& t = tables_[i];
       if (tables_.size() > 1) t.name = fmt::format("{} table {}", t.name, i + 1);
@@ -230,14 +199,6 @@ class LogReader {
 };
 
 }  // namespace
-
-std::optional<CollectiveKind> nccl_collective(std::string_view name) {
-  const std::string s = squeezed(name);
-  for (const CollectiveName& n : kNames) {
-    if (s == n.squeezed || s == std::string(n.squeezed) + "perf") return n.kind;
-  }
-  return {};
-}
 
 std::vector<NcclTable> read_nccl_log(std::string_view text, const std::string& file, Diagnostics& d) {
   LogReader reader(file, d);

@@ -37,7 +37,4 @@ struct NcclTable {
 // Columns table_id, collective, n_gpus, size_bytes, and time_us, algbw_GBps or busbw_GBps; n_nodes if there is more than one node.
 [[nodiscard]] std::vector<NcclTable> read_nccl_csv(std::istream& in, const std::string& file, Diagnostics& d);
 
-// "all_reduce", "AllReduce", "all_reduce_perf", "alltoall", "sendrecv".
-[[nodiscard]] std::optional<CollectiveKind> nccl_collective(std::string_view name);
-
 }  // namespace lockstep
