@@ -100,7 +100,11 @@ Outcome outcome_of(const TrafficTable& table, const Network& network, const Clus
   const Detours detours(cluster, seed, Bundling::kOff);
   TrafficDetours ways(table, detours);
   const std::unique_ptr<NetworkModel> model = make_network_model(kind, network);
-  const TrafficResult result = run_traffic(table, routes, *model, &ways);
+  const LinkNames names = [&](LinkId link) {
+    const std::string state = ways.clock().describe(link);
+    return network.name(link) + (state.empty() ? state : ", which " + state);
+  };
+  const TrafficResult result = run_traffic(table, routes, *model, &ways, names);
   Outcome o{.time_s = result.makespan.seconds()};
   Int128 sum = 0;
   for (std::size_t row = 0; row < table.size(); ++row) {
