@@ -47,12 +47,9 @@ class FaultyRun {
     begin(*model_, clock_.state(), start);
     model_->settle(start);
     Instant now = start;
-    int idle_changes = 0;
     while (model_->in_flight() > 0) {
-      const Instant event = model_->next_event();
-      idle_changes = event.is_never() ? idle_changes + 1 : 0;
-      now = std::min(event, clock_.next());
-      if (now.is_never() || idle_changes > FaultClock::kMostIdleChanges) {
+      now = clock_.next_of_all(model_->next_event(), true);
+      if (now.is_never()) {
         throw SimulationError(fmt::format("the collective never ends: {}", model_->describe_pending(names())));
       }
       if (clock_.next() == now) change(now, present);

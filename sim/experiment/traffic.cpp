@@ -96,11 +96,10 @@ class TrafficRun {
   // Everything of the next instant; false when there is none.
   bool step() {
     Instant next = std::min({next_independent(), released_.next_time(), network_.next_event()});
-    if (next.is_never() && !may_wait_for_repair()) return false;
-    if (!next.is_never()) idle_changes_ = 0;
-    next = std::min(next, next_fault());
+    if (detours_ != nullptr) next = detours_->clock().next_of_all(next, network_.in_flight() > 0);
+    if (next.is_never()) return false;
     now_ = next;
-    if (next_fault() == now_) change_network();
+    if (detours_ != nullptr && detours_->clock().next() == now_) change_network();
     completions_.clear();
     network_.advance(now_, completions_);
     for (const Completion& c : completions_) complete(static_cast<std::uint32_t>(c.token));
@@ -110,11 +109,6 @@ class TrafficRun {
     return true;
   }
 
-  [[nodiscard]] Instant next_fault() const { return detours_ == nullptr ? Instant::never() : detours_->clock().next(); }
-  // Nothing else happens: a flow on a dead link may go on when it is back.
-  bool may_wait_for_repair() {
-    return network_.in_flight() > 0 && !next_fault().is_never() && ++idle_changes_ <= FaultClock::kMostIdleChanges;
-  }
   void change_network() {
     if (!detours_->clock().apply(now_, network_)) return;
     std::vector<std::uint64_t> moved;
@@ -162,7 +156,6 @@ class TrafficRun {
   NetworkModel& network_;
   TrafficDetours* detours_;
   const LinkNames& link_name_;
-  int idle_changes_ = 0;
   Successors successors_;
   std::vector<std::uint32_t> waits_;        // predecessors that have not completed
   std::vector<std::uint32_t> independent_;  // rows that wait for nobody, by time

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "sim/engine/later.h"
 
 namespace lockstep {
 namespace {
@@ -81,13 +83,18 @@ std::uint64_t FaultTimeline::colour(LinkId link) const {
 }
 
 std::size_t FaultTimeline::state(Instant t) const {
-  std::uint64_t set = 0;
-  for (std::size_t i = 0; i < noticed_.size(); ++i) {
-    if (is_on(noticed_[i], t) && *age(noticed_[i], t) >= reroute_after_) set |= std::uint64_t{1} << i;
+  FaultSet set;
+  for (const std::uint32_t f : noticed_) {
+    if (is_on(f, t) && *age(f, t) >= reroute_after_) set.push_back(f);
   }
   const auto at = std::lower_bound(states_.begin(), states_.end(), set);
   LOCKSTEP_CHECK(at != states_.end() && *at == set, "a state of faults at {} ps that nobody foresaw", t.picos());
   return static_cast<std::size_t>(at - states_.begin());
+}
+
+bool FaultTimeline::is_to_end(std::uint32_t fault, Instant t, Instant since) const {
+  const FaultSpec& f = faults_[fault];
+  return f.until && is_on(fault, t) && (!f.every || *age(fault, t) >= t - since);
 }
 
 Instant FaultTimeline::next_change(std::uint32_t fault, Instant t) const {
@@ -103,12 +110,12 @@ Instant FaultTimeline::next_change(std::uint32_t fault, Instant t) const {
     };
     consider(b);
     const bool is_noticed = !f.until || reroute_after_ < *f.until - from;
-    if (f.is_failure() && is_noticed) consider(b + reroute_after_);
-    if (f.until) consider(b + (*f.until - from));
+    if (f.is_failure() && is_noticed) consider(later(b, reroute_after_));
+    if (f.until) consider(later(b, *f.until - from));
     return first;
   };
   const Instant here = first_after(begin);
-  return here.is_never() && f.every ? begin + *f.every : here;
+  return here.is_never() && f.every ? later(begin, *f.every) : here;
 }
 
 std::string FaultTimeline::describe(LinkId link, Instant t) const {
@@ -144,6 +151,23 @@ Instant FaultClock::next_after(Instant t) const {
   return next;
 }
 
+bool FaultClock::is_any_to_end() const {
+  return std::any_of(faults_.begin(), faults_.end(),
+                     [this](std::uint32_t f) { return timeline_->is_to_end(f, now_, *idle_since_); });
+}
+
+Instant FaultClock::next_of_all(Instant event, bool is_in_flight) {
+  if (!event.is_never()) {
+    idle_since_.reset();
+    idle_changes_ = 0;
+    return std::min(event, next_);
+  }
+  if (!is_in_flight) return event;
+  if (!idle_since_) idle_since_ = now_;
+  if (!is_any_to_end()) ++idle_changes_;
+  return idle_changes_ <= kMostIdleChanges ? next_ : event;
+}
+
 bool FaultClock::apply(Instant now, NetworkModel& network) {
   LOCKSTEP_CHECK(now == next_, "faults at {} ps, applied at {} ps", next_.picos(), now.picos());
   now_ = now;
@@ -156,16 +180,16 @@ bool FaultClock::apply(Instant now, NetworkModel& network) {
   }
   const std::size_t before = state_;
   if (has_detours_) state_ = timeline_->state(now);
-  changed_ = state_ == before ? 0 : timeline_->noticed_in(before) ^ timeline_->noticed_in(state_);
+  changed_.clear();
+  const FaultSet& old = timeline_->noticed_in(before);
+  const FaultSet& present = timeline_->noticed_in(state_);
+  std::set_symmetric_difference(old.begin(), old.end(), present.begin(), present.end(), std::back_inserter(changed_));
   return state_ != before;
 }
 
 void FaultClock::count_rerouted(std::int64_t transfers) {
-  const std::vector<std::uint32_t>& noticed = timeline_->noticed();
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    const auto at = std::lower_bound(noticed.begin(), noticed.end(), faults_[i]);
-    if (at == noticed.end() || *at != faults_[i]) continue;
-    if ((changed_ >> (at - noticed.begin()) & 1u) != 0) rerouted_[i] += transfers;
+    if (std::binary_search(changed_.begin(), changed_.end(), faults_[i])) rerouted_[i] += transfers;
   }
 }
 

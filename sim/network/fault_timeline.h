@@ -36,10 +36,12 @@ class FaultTimeline {
   [[nodiscard]] std::uint64_t colour(LinkId link) const;
   [[nodiscard]] std::size_t state(Instant t) const;
   // Failures that routing goes round, and which of them in a state (FaultStates).
-  [[nodiscard]] const std::vector<std::uint32_t>& noticed() const { return noticed_; }
-  [[nodiscard]] std::uint64_t noticed_in(std::size_t state) const { return states_[state]; }
+  [[nodiscard]] const FaultSet& noticed() const { return noticed_; }
+  [[nodiscard]] const FaultSet& noticed_in(std::size_t state) const { return states_[state]; }
   [[nodiscard]] bool is_on(std::uint32_t fault, Instant t) const;
-  // The first instant after t at which the fault begins, is noticed, or is over; never() when there is none.
+  // Whether the fault is there at t, began by `since` if it comes again, and will be over.
+  [[nodiscard]] bool is_to_end(std::uint32_t fault, Instant t, Instant since) const;
+  // The first instant after t at which the fault begins, is noticed, or is over; never() when there is none that can be scheduled.
   [[nodiscard]] Instant next_change(std::uint32_t fault, Instant t) const;
   // When the fault that is there at t began: "failed at 200 ms"; empty where no failure is.
   [[nodiscard]] std::string describe(LinkId link, Instant t) const;
@@ -57,8 +59,8 @@ class FaultTimeline {
 
   std::vector<FaultSpec> faults_;
   std::vector<TimedLink> links_;  // by link
-  std::vector<std::uint32_t> noticed_;
-  std::vector<std::uint64_t> states_;
+  FaultSet noticed_;
+  std::vector<FaultSet> states_;
   Duration reroute_after_;
 };
 
@@ -84,6 +86,10 @@ class FaultClock {
   [[nodiscard]] bool is_empty() const { return faults_.empty(); }
   // The next instant at which something changes. The first is 0 where a fault is there from the start.
   [[nodiscard]] Instant next() const { return next_; }
+  // The next instant of a run; `event`: the next one but for faults. Where that is never, what is in flight may go on when a link is
+  // back; never() when nothing may, or nothing did in kMostIdleChanges changes. Changes do not count while a fault is there that will
+  // end: the next one may be what the run waits for. To be asked once before each instant.
+  [[nodiscard]] Instant next_of_all(Instant event, bool is_in_flight);
   // PRE: now == next(). Sets capacities. True when the state is another: then transfers have to be routed anew.
   bool apply(Instant now, NetworkModel& network);
   [[nodiscard]] std::size_t state() const { return state_; }
@@ -94,10 +100,10 @@ class FaultClock {
   // What is wrong with a link of the model now.
   [[nodiscard]] std::string describe(LinkId in_model) const;
 
-  // A run in which nothing else happens may wait for a link to come back; after so many changes it does not.
   static constexpr int kMostIdleChanges = 4096;
 
  private:
+  [[nodiscard]] bool is_any_to_end() const;
   [[nodiscard]] Instant next_after(Instant t) const;
 
   const FaultTimeline* timeline_;
@@ -106,7 +112,9 @@ class FaultClock {
   std::vector<std::uint32_t> faults_;   // that count
   std::vector<bool> is_in_use_;         // by faults_: on a link in use
   std::vector<std::int64_t> rerouted_;  // by faults_
-  std::uint64_t changed_ = 0;           // of the noticed ones, at the present
+  FaultSet changed_;                    // of the noticed ones, at the present
+  std::optional<Instant> idle_since_;   // nothing but faults has happened
+  int idle_changes_ = 0;
   Instant now_;
   Instant next_;
   std::size_t state_ = 0;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/runtime/fault_follower.h"
 
-#include <algorithm>
-
 #include "sim/runtime/activity_transfer.h"
 
 namespace lockstep {
 
 Instant FaultFollower::next_of_all(Instant event) {
-  idle_changes_ = event.is_never() ? idle_changes_ + 1 : 0;
-  const bool waits = in_.network.in_flight() > 0 && idle_changes_ <= FaultClock::kMostIdleChanges;
-  return event.is_never() && !waits ? event : std::min(event, next());
+  return in_.faults == nullptr ? event : in_.faults->next_of_all(event, in_.network.in_flight() > 0);
 }
 
 void FaultFollower::follow(Instant now, std::vector<ActivityState>& activities, Repetition& repetition) {

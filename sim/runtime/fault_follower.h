@@ -20,8 +20,7 @@ class FaultFollower {
   [[nodiscard]] Instant next() const { return in_.faults == nullptr ? Instant::never() : in_.faults->next(); }
   // Of the faults, for routes.
   [[nodiscard]] std::size_t state() const { return in_.faults == nullptr ? 0 : in_.faults->state(); }
-  // The next instant of the run; `event`: the next one but for faults. Where that is never, a transfer on a dead link may go on when the
-  // link is back; never() when nothing may.
+  // The next instant of the run (FaultClock).
   [[nodiscard]] Instant next_of_all(Instant event);
   // What is due at `now`. PRE: nothing else has happened at this instant.
   void follow(Instant now, std::vector<ActivityState>& activities, Repetition& repetition);
@@ -31,7 +30,6 @@ class FaultFollower {
   [[nodiscard]] NewRoute route_of(std::uint64_t activity, ActivityState& state);
 
   const RuntimeInput& in_;
-  int idle_changes_ = 0;
   LoweredCollective lowered_;
 };
 

@@ -4,9 +4,9 @@
 // Colours begin with what is known of each alone (a rank's role and slow-down, an activity's kind, size, shape and rates, a link's
 // capacity and when it changes) and are refined by those of the neighbours until nothing splits any more:
 //
-//   activity   multiset of (colour of rank, port number), multiset of (colour of link, form, coefficient)
+//   activity   multiset of (colour of rank, port number), multiset of (colour of link, fault state, form, coefficient)
 //   rank       list over its ports of the colour of the activity
-//   link       multiset of (colour of activity, form, coefficient)
+//   link       multiset of (colour of activity, fault state, form, coefficient)
 //
 // Then every member of a class has equally many neighbours of every other class, in every role. The max-min allocation is unique and
 // progressive filling treats the members of a class alike in every round, so equals stay equal for the whole run and one of them

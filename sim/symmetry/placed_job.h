@@ -2,7 +2,7 @@
 // A program placed on a network, as a graph, before anything runs: its ranks, what they do together (activities: the collectives of
 // a communicator, the messages of a channel) and the links these use. Partitions (partition.h) are found on it.
 //
-//   rank  -- port i -->  activity  -- form, coefficient -->  link
+//   rank  -- port i -->  activity  -- fault state, form, coefficient -->  link
 //
 // Port i of a rank is the i-th entry of Program::ports(), so its number says what the activity is to that rank. Activities are numbered
 // communicators first (by CommId), then channels. Where faults come and go, an activity that some of the networks of FaultStates send

@@ -46,7 +46,7 @@ class RouteWriter {
   }
 
   RouteTable& table_;
-  FlatIndex labels_;  // by coefficient and form
+  FlatIndex labels_;  // by coefficient, fault state and form
   std::uint64_t last_key_ = ~std::uint64_t{0};
   std::uint32_t last_label_ = 0;
 };

@@ -114,6 +114,59 @@ TEST(FaultRuns, WhatNeverEndsNamesTheDeadLink) {
   }
 }
 
+// 65 of 80 spines lose leaf 0 at the same instant: two states. The flow over spine 64 waits for 50 ms and goes on over one of the other 15.
+TEST(FaultRuns, AnyNumberOfFailuresAtOneInstantIsOneState) {
+  std::string faults;
+  for (int s = 0; s < 65; ++s) faults += fmt::format("- {{link: \"leaf0>spine{}\", state: failed, from: 200 ms}}\n", s);
+  ClusterSpec c = two_racks(80, faults, "reroute_after: 50 ms\n");
+  EXPECT_EQ(FaultStates(build_healthy_network(c), c.faults, c.detection_time()).states().size(), 2u);
+  c.routing = RoutingPolicy::kSpray;  // every spine takes part
+  const Traffic t = run(c, "0,4,12500000000\n");
+  EXPECT_EQ(t.result.faults.at(64).rerouted, 1);
+  // Together: 12.5 GB/s but for the 50 ms in which the dead 65 hold all up.
+  EXPECT_NEAR(t.result.makespan.seconds(), 1.05, 1e-5);
+}
+
+// Beginning at different times, each set is a network of its own. Failures that are over before anybody notices make none.
+TEST(FaultRuns, ManyFailuresOneAfterTheOtherAreTooMany) {
+  const auto staggered = [](int lasts_ms) {
+    std::vector<FaultSpec> faults;
+    for (int s = 0; s < 65; ++s) {
+      faults.push_back({.link = fmt::format("leaf0>spine{}", s),
+                        .state = FaultState::kFailed,
+                        .from = Duration::picos(s * kMilli),
+                        .until = Duration::picos((s + lasts_ms) * kMilli)});
+    }
+    return faults;
+  };
+  const Network healthy = build_healthy_network(two_racks(80, "- {link: \"leaf0>spine0\", rate: 100 %}\n"));
+  EXPECT_THROW(static_cast<void>(FaultStates(healthy, staggered(100), Duration::picos(10 * kMilli))), UserError);
+  const FaultStates short_ones(healthy, staggered(5), Duration::picos(10 * kMilli));
+  EXPECT_TRUE(short_ones.noticed().empty());
+  EXPECT_EQ(short_ones.states().size(), 1u);
+}
+
+// Every 2,000,000 s within 106 days = 9,223,372 s: the fifth time after the first would be beyond time itself. Nothing brings host 0 back.
+TEST(FaultRuns, WhatWouldComeBeyondTheEndOfTimeNeverComes) {
+  const ClusterSpec c = two_racks(2,
+                                  "- {link: \"host0>leaf0\", state: failed, from: 0 s}\n"
+                                  "- {link: \"host1>leaf0\", state: failed, from: 1 ms, until: 2 ms, every: 2000000 s}\n");
+  EXPECT_THROW(static_cast<void>(run(c, "0,4,12500000000\n")), SimulationError);
+}
+
+// A link is back after 60 s, 30,000 changes of another link later: the flow takes its second from then on. One that never comes back is
+// given up all the same.
+TEST(FaultRuns, FlapsOfOtherLinksDoNotEndTheWait) {
+  const std::string flaps = "- {link: \"host1>leaf0\", state: failed, from: 1 ms, until: 3 ms, every: 4 ms}\n";
+  const ClusterSpec c = two_racks(2, "- {link: \"host0>leaf0\", state: failed, from: 0 s, until: 60 s}\n" + flaps);
+  EXPECT_EQ(run(c, "0,4,12500000000\n").result.makespan.picos(), 61'000 * kMilli);
+  const ClusterSpec again =
+      two_racks(2, "- {link: \"host0>leaf0\", state: failed, from: 0 s, until: 60 s, every: 100 s}\n" + flaps);
+  EXPECT_EQ(run(again, "0,4,12500000000\n").result.makespan.picos(), 61'000 * kMilli);
+  const ClusterSpec gone = two_racks(2, "- {link: \"host0>leaf0\", state: failed, from: 0 s}\n" + flaps);
+  EXPECT_THROW(static_cast<void>(run(gone, "0,4,12500000000\n")), SimulationError);
+}
+
 // Hashing over what survives: of three spines the last is dead, which leaves the paths of a fabric with two, in the same order. All flows
 // end at the same picoseconds.
 TEST(FaultRuns, ADeadSpineLeavesTheFabricWithoutIt) {
@@ -217,7 +270,7 @@ TEST(FaultTimelines, ChangeWhenAFaultBeginsIsNoticedAndEnds) {
                                   "reroute_after: 1 ms\n");
   const Network healthy = build_healthy_network(c);
   const FaultStates states(healthy, c.faults, c.detection_time());
-  EXPECT_EQ(states.states(), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(states.states(), (std::vector<FaultSet>{{}, {0}}));
   const FaultTimeline line(states, healthy, c.detection_time());
   std::vector<std::int64_t> instants;
   std::vector<std::size_t> at;

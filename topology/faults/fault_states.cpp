@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "base/check.h"
 #include "base/diagnostics.h"
@@ -210,14 +214,14 @@ FaultStates::FaultStates(const Network& network, const std::vector<FaultSpec>& f
     if (!is_between_switches(network, network.link(l.link))) continue;
     if (trunks.empty() || trunks.back() != l.link) trunks.push_back(l.link);
     const FaultSpec& f = faults_[l.fault];
-    if (f.is_timed() && f.is_failure()) noticed_.push_back(l.fault);
+    const bool is_noticed = !f.until || f.from.value_or(Duration()) + reroute_after < *f.until;
+    if (f.is_timed() && f.is_failure() && is_noticed) noticed_.push_back(l.fault);
   }
   std::sort(noticed_.begin(), noticed_.end());
   noticed_.erase(std::unique(noticed_.begin(), noticed_.end()), noticed_.end());
-  if (noticed_.size() > kMostStates) noticed_.resize(kMostStates);  // far too many, as list_states() says
   list_states(reroute_after);
   if (trunks.empty()) return;
-  for (const std::uint64_t state : states_) {
+  for (const FaultSet& state : states_) {
     std::vector<LinkId> failed;
     std::vector<LinkId> avoided;
     for (const LinkCondition& c : conditions(network, state)) {
@@ -234,50 +238,51 @@ bool FaultStates::has_timed() const {
   return std::any_of(links_.begin(), links_.end(), [this](const LinkFault& l) { return faults_[l.fault].is_timed(); });
 }
 
-bool FaultStates::is_in(std::uint64_t state, std::uint32_t fault) const {
-  const auto at = std::lower_bound(noticed_.begin(), noticed_.end(), fault);
-  return at != noticed_.end() && *at == fault && (state >> (at - noticed_.begin()) & 1u) != 0;
-}
-
 // What comes once is noticed from its beginning and `reroute_after` on until its end, so every set of such is one at one of these
-// instants. What comes again may meet any of them.
+// instants. What comes again may meet any of them. Listing ends once there are too many.
 void FaultStates::list_states(Duration reroute_after) {
-  const auto end = [this](std::uint32_t i) { return faults_[noticed_[i]].until.value_or(Instant::never() - Instant()); };
-  const auto begin = [&](std::uint32_t i) { return faults_[noticed_[i]].from.value_or(Duration()) + reroute_after; };
-  std::vector<std::uint32_t> again;
-  std::vector<Duration> instants;
-  for (std::uint32_t i = 0; i < noticed_.size(); ++i) {
-    if (begin(i) >= end(i)) continue;  // over before anybody notices
-    if (faults_[noticed_[i]].every) {
-      again.push_back(i);
-    } else {
-      instants.insert(instants.end(), {begin(i), end(i)});
-    }
+  using Window = std::tuple<Duration, Duration, std::optional<Duration>>;  // from when on it is noticed, until when, how often
+  std::map<Window, FaultSet> windows;
+  for (const std::uint32_t i : noticed_) {
+    const FaultSpec& f = faults_[i];
+    windows[{f.from.value_or(Duration()) + reroute_after, f.until.value_or(Instant::never() - Instant()), f.every}].push_back(
+        i);
   }
-  for (const Duration t : instants) {
-    std::uint64_t state = 0;
-    for (std::uint32_t i = 0; i < noticed_.size(); ++i) {
-      if (!faults_[noticed_[i]].every && begin(i) <= t && t < end(i)) state |= std::uint64_t{1} << i;
-    }
-    states_.push_back(state);
-  }
-  const auto tidy = [this] {
-    std::sort(states_.begin(), states_.end());
-    states_.erase(std::unique(states_.begin(), states_.end()), states_.end());
+  const auto joined = [](const FaultSet& a, const FaultSet& b) {
+    FaultSet out;
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+    return out;
   };
-  tidy();
-  for (const std::uint32_t i : again) {
-    const std::size_t count = states_.size();
-    for (std::size_t s = 0; s < count; ++s) states_.push_back(states_[s] | std::uint64_t{1} << i);
-    if (states_.size() > kMostStates) break;
+  std::set<Duration> instants;
+  for (const auto& [window, group] : windows) {
+    const auto& [begin, end, every] = window;
+    if (!every) instants.insert({begin, end});
   }
-  tidy();
-  if (states_.size() <= kMostStates) return;
-  throw UserError(fmt::format("faults that come and go make more than {} different networks", kMostStates),
-                  "fewer failures that come again, or one fault of a whole switch instead of its links");
+  std::set<FaultSet> sets{FaultSet()};
+  for (const Duration t : instants) {
+    FaultSet state;
+    for (const auto& [window, group] : windows) {
+      const auto& [begin, end, every] = window;
+      if (!every && begin <= t && t < end) state.insert(state.end(), group.begin(), group.end());
+    }
+    std::sort(state.begin(), state.end());
+    sets.insert(std::move(state));
+    if (sets.size() > kMostStates) break;
+  }
+  for (const auto& [window, group] : windows) {
+    if (!std::get<2>(window)) continue;
+    const std::vector<FaultSet> without(sets.begin(), sets.end());
+    for (const FaultSet& s : without) sets.insert(joined(s, group));
+    if (sets.size() > kMostStates) break;
+  }
+  if (sets.size() > kMostStates) {
+    throw UserError(fmt::format("faults that come and go make more than {} different networks", kMostStates),
+                    "fewer failures that come again, or the same times for those of one cause");
+  }
+  states_.assign(sets.begin(), sets.end());
 }
 
-std::vector<LinkCondition> FaultStates::conditions(const Network& healthy, std::uint64_t state) const {
+std::vector<LinkCondition> FaultStates::conditions(const Network& healthy, const FaultSet& state) const {
   std::vector<LinkCondition> out;
   for (const LinkFault& l : links_) {
     const FaultSpec& f = faults_[l.fault];
@@ -287,7 +292,7 @@ std::vector<LinkCondition> FaultStates::conditions(const Network& healthy, std::
     }
     LinkCondition& c = out.back();
     if (f.is_timed()) {
-      c.is_avoided = c.is_avoided || is_in(state, l.fault);
+      c.is_avoided = c.is_avoided || std::binary_search(state.begin(), state.end(), l.fault);
       continue;
     }
     const Link link = healthy.link(l.link);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The networks that a cluster with faults goes through. State 0 has the faults that are there for good. Failures that come and go add
 // one state for every set of them that may be noticed at one time: there routing goes round their links where another path is left.
-// Capacities do not differ between states: a link that is broken for a time has its own until then (sim/network/fault_schedule.h
-// changes it at the instant).
+// Failures that begin, end and come again at the same times are noticed together. Capacities do not differ between states: a link that
+// is broken for a time has its own until then (sim/network/fault_timeline.h changes it at the instant).
 //
 // Failures that routing can go round are those of links between switches; NICs are chosen once, at the start.
 #pragma once
@@ -24,6 +24,9 @@ struct LinkFault {
   auto operator<=>(const LinkFault&) const = default;
 };
 
+// Faults by their numbers in the list, ascending.
+using FaultSet = std::vector<std::uint32_t>;
+
 // What is wrong with which fault: at one of its keys.
 using FaultError = std::function<void(std::size_t fault, std::string_view key, std::string message, std::string hint)>;
 
@@ -41,21 +44,20 @@ class FaultStates {
   [[nodiscard]] const std::vector<FaultSpec>& faults() const { return faults_; }
   [[nodiscard]] const std::vector<LinkFault>& links() const { return links_; }
   [[nodiscard]] bool has_timed() const;
-  // Failures that routing goes round, by number in the list; at most 64.
-  [[nodiscard]] const std::vector<std::uint32_t>& noticed() const { return noticed_; }
-  // Bit i: noticed()[i] is being gone round. The first is 0.
-  [[nodiscard]] const std::vector<std::uint64_t>& states() const { return states_; }
+  // Failures that routing goes round some time.
+  [[nodiscard]] const FaultSet& noticed() const { return noticed_; }
+  // Those that it goes round in each state, in order. In the first there are none.
+  [[nodiscard]] const std::vector<FaultSet>& states() const { return states_; }
   [[nodiscard]] Network network(const Network& healthy, std::size_t state) const;
 
  private:
   void list_states(Duration reroute_after);
-  [[nodiscard]] std::vector<LinkCondition> conditions(const Network& healthy, std::uint64_t state) const;
-  [[nodiscard]] bool is_in(std::uint64_t state, std::uint32_t fault) const;
+  [[nodiscard]] std::vector<LinkCondition> conditions(const Network& healthy, const FaultSet& state) const;
 
   std::vector<FaultSpec> faults_;
   std::vector<LinkFault> links_;
-  std::vector<std::uint32_t> noticed_;
-  std::vector<std::uint64_t> states_{0};
+  FaultSet noticed_;
+  std::vector<FaultSet> states_;
   std::vector<SurvivingPaths> paths_;  // by state; empty where no link between switches is broken
 };
 

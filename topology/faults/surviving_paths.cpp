@@ -7,26 +7,12 @@
 
 #include "base/check.h"
 #include "base/wide.h"
+#include "topology/link_shares.h"
 
 namespace lockstep {
 namespace {
 
 bool contains(const std::vector<LinkId>& sorted, LinkId link) { return std::binary_search(sorted.begin(), sorted.end(), link); }
-
-// Adds up what is on one link, from `first` on.
-void merge_from(std::vector<LinkShare>& shares, std::size_t first) {
-  const auto begin = shares.begin() + static_cast<std::ptrdiff_t>(first);
-  std::sort(begin, shares.end());
-  std::size_t kept = first;
-  for (std::size_t i = first; i < shares.size(); ++i) {
-    if (kept > first && shares[kept - 1].link == shares[i].link) {
-      shares[kept - 1].coefficient = checked_add(shares[kept - 1].coefficient, shares[i].coefficient);
-    } else {
-      shares[kept++] = shares[i];
-    }
-  }
-  shares.resize(kept);
-}
 
 bool is_trunk(LinkTier tier) { return tier != LinkTier::kHost; }
 
@@ -212,7 +198,7 @@ Duration SurvivingPaths::append_spray(const Fabric& fabric, const PortPair& ends
           const std::int64_t share = weight / count + (i < weight % count ? 1 : 0);
           longest = std::max(longest, f.append_path(ends, number_of(fabric, ends, w, i), share, out));
         }
-        merge_from(out, first);
+        merge_shares(out, first);
         return longest;
       },
       fabric);
@@ -241,7 +227,7 @@ Duration SurvivingPaths::append_bundles(const Fabric& fabric, const PortPair& en
       out[i].coefficient = share * (block / links);
     }
   }
-  merge_from(out, first);
+  merge_shares(out, first);
   return latency;
 }
 
