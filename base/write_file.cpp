@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -28,17 +29,35 @@ void sync_folder(const std::string& file) {
   ::close(descriptor);
 }
 
+// The file behind symbolic links, which stay: a rename would take the place of a link.
+std::string behind_links(std::string file) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(file, error) || !std::filesystem::is_regular_file(file, error)) return file;
+  const std::filesystem::path real = std::filesystem::canonical(file, error);
+  return error ? file : real.string();
+}
+
+// What exists and is no regular file, also behind symbolic links: a rename would take its place.
+bool is_device_or_pipe(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
+}
+
 }  // namespace
 
-WholeFile::WholeFile(std::string file) : file_(std::move(file)), temporary_(fmt::format("{}.{}.part", file_, ::getpid())) {
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+WholeFile::WholeFile(std::string file)
+    : file_(behind_links(std::move(file))),
+      temporary_(is_device_or_pipe(file_) ? std::string() : fmt::format("{}.{}.part", file_, ::getpid())) {
+  descriptor_ = temporary_.empty() ? ::open(file_.c_str(), O_WRONLY | O_CLOEXEC)
+                                   : ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(file_);
 }
 
 WholeFile::~WholeFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void WholeFile::write(std::string_view bytes) {
@@ -59,6 +78,10 @@ void WholeFile::flush() {
 
 void WholeFile::commit() {
   flush();
+  if (temporary_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail(file_);
+    return;
+  }
   if (::fsync(descriptor_) != 0) fail(file_);
   const int descriptor = descriptor_;
   descriptor_ = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are whole or not there: written beside their place, put on the disk, then renamed. A reader sees the old file or the new one,
 // also when the writer is killed or the power fails.
+// Devices and pipes, like /dev/stdout, are written in place: nothing is renamed over them.
 #pragma once
 
 #include <stdexcept>
@@ -29,7 +30,7 @@ class WholeFile {
   void flush();
 
   std::string file_;
-  std::string temporary_;
+  std::string temporary_;  // empty: written in place
   std::string buffer_;
   int descriptor_ = -1;
 };

@@ -43,7 +43,9 @@ void add_assignment(const Verb& verb, const std::string& assignment, Values& val
   if (option == nullptr) {
     if (equals == assignment.size()) {
       std::vector<std::string> names;
-      for (const OptionSpec& o : verb.options) names.push_back(o.name);
+      for (const OptionSpec& o : verb.options) {
+        if (!is_left_out(o.name)) names.push_back(o.name);
+      }
       const std::string guess = closest(name, names);
       throw UserError(
           fmt::format("'{}' is no option of {}, and no KEY=VALUE", name, verb.name),

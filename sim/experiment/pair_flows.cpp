@@ -156,7 +156,8 @@ Rate PairFlows::rate_cap(HopKind hop, std::int64_t bytes) const {
   // bytes in the time that handing over takes, in Rate units: 2^-16 byte a second.
   constexpr Int128 kUnitsPerBytePerPico = (Int128{1} << 16) * 1'000'000'000'000;
   const Int128 pace = std::max<Int128>(bytes, 1) * kUnitsPerBytePerPico / handing_over;
-  return lower_of(cap, Rate::units(narrow_int64(std::clamp<Int128>(pace, 1, std::numeric_limits<std::int64_t>::max()))));
+  if (pace >= std::numeric_limits<std::int64_t>::max()) return cap;  // no link is that fast
+  return lower_of(cap, Rate::units(std::max<std::int64_t>(narrow_int64(pace), 1)));
 }
 
 void PairFlows::start(NetworkModel& network, std::int64_t bytes) const {

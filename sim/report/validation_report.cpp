@@ -151,9 +151,12 @@ std::string statistics_markdown(const SuiteResult& r) {
 }
 
 Json size_statistics_json(const SizeStatistics& s) {
-  return {{"from_1_mib", statistics_json(s.large)},
-          {"below_1_mib",
-           {{"rows", s.small_rows}, {"within_factor_2", s.within_two_share()}, {"median_ratio", s.small_median_ratio}}}};
+  Json small = {{"rows", s.small_rows}};
+  if (s.small_rows > 0) {
+    small["within_factor_2"] = s.within_two_share();
+    small["median_ratio"] = s.small_median_ratio;
+  }
+  return {{"from_1_mib", statistics_json(s.large)}, {"below_1_mib", small}};
 }
 
 // Adds the statistics of sizes to the object of the suite.

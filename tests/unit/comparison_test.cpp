@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sim/report/comparison/comparison_report.h"
@@ -217,7 +218,14 @@ TEST(Comparison, what_is_no_result_is_refused_with_its_place) {
   EXPECT_EQ(refusal(std::string("step_time_s,x\n1,a\0b\n", 20), "a.csv").substr(0, 28), "a.csv: error: is a binary fi");
   EXPECT_EQ(refusal("{\"a\": \"" + std::string(17u << 20, 'x') + "\"}", "a.json"),
             "a.json: error: is JSON of more than 16 MiB (compare the results as CSV)");
-  EXPECT_EQ(refusal("kind: cluster\n", "a.yaml").substr(0, 47), "a.yaml: error: is a configuration, not a result");
+  // Only files are told by their ending; what was run may be called anything (the text is no table all the same).
+  const std::string file = ::testing::TempDir() + "is_no_result.yaml";
+  std::ofstream(file) << "kind: cluster\n";
+  Diagnostics d;
+  EXPECT_FALSE(read_result(file, {}, d));
+  ASSERT_EQ(d.error_count(), 1u);
+  EXPECT_EQ(d.items().front().message, "is a configuration, not a result");
+  EXPECT_EQ(refusal("kind: cluster\n", "set=tuning=a.yaml").find("is a configuration"), std::string::npos);
 }
 
 TEST(Comparison, any_table_meets_by_the_columns_that_are_named) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store of finished points, and the table made from it.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -73,6 +76,36 @@ TEST_F(SweepStore, AFileIsWrittenWholeOrNotAtAll) {
   whole.write("all");
   whole.commit();
   EXPECT_EQ(file("f"), "all");
+}
+
+// A pipe, and a device behind a symbolic link, are there after the writing as before it; the reader of the pipe has the bytes.
+TEST_F(SweepStore, NothingIsRenamedOverPipesAndDevices) {
+  ASSERT_EQ(::mkfifo(folder("pipe").c_str(), 0600), 0);
+  const int reader = ::open(folder("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  std::filesystem::create_symlink("/dev/null", folder("null"));
+  for (const char* name : {"pipe", "null"}) {
+    WholeFile whole(folder(name));
+    whole.write("all");
+    whole.commit();
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(folder("pipe")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder("null")));
+  char bytes[8] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 3);
+  EXPECT_STREQ(bytes, "all");
+  ::close(reader);
+}
+
+// A link to a file stays a link, and the file behind it is the new one.
+TEST_F(SweepStore, ALinkToAFileStaysALink) {
+  std::ofstream(root_ / "old") << "old";
+  std::filesystem::create_symlink("old", folder("link"));
+  WholeFile whole(folder("link"));
+  whole.write("new");
+  whole.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder("link")));
+  EXPECT_EQ(file("old"), "new");
 }
 
 // Three points, of which the second does not fit its cluster and the third has not run: two rows; columns that only some rows have

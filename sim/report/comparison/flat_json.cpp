@@ -17,9 +17,10 @@ struct KindOfResult {
   const char* key;
   const char* kind;
 };
-constexpr KindOfResult kKinds[] = {{"seeds", "routings"},         {"collective", "collective"}, {"jobs", "run of several jobs"},
-                                   {"step_time_s", "run"},        {"makespan_s", "traffic"},    {"predictions", "validation"},
-                                   {"bisection_bps", "topology"}, {"constants", "calibration"}};
+constexpr KindOfResult kKinds[] = {
+    {"seeds", "routings"},         {"collective", "collective"}, {"jobs", "run of several jobs"},
+    {"step_time_s", "run"},        {"makespan_s", "traffic"},    {"predictions", "validation"},
+    {"bisection_bps", "topology"}, {"constants", "calibration"}, {"leave_one_out", "leave-one-out error"}};
 
 // What names an entry of a list; the first set of which it has all keys.
 const std::initializer_list<std::initializer_list<const char*>> kNames = {{"name"},
@@ -37,7 +38,7 @@ const std::initializer_list<std::initializer_list<const char*>> kNames = {{"name
                                                                           {"what"}};
 
 // Lists that are the result itself: their names say nothing.
-bool is_main_list(std::string_view name) { return name == "rows" || name == "predictions"; }
+bool is_main_list(std::string_view name) { return name == "rows" || name == "predictions" || name == "leave_one_out"; }
 
 class JsonFlattener {
  public:

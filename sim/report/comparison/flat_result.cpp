@@ -10,6 +10,11 @@
 #include "base/text_file.h"
 
 namespace lockstep {
+namespace {
+
+constexpr const char* kBlank = " \t\r\n\xEF\xBB\xBF";  // and the mark of byte order
+
+}  // namespace
 
 const char* to_text(ValueKind kind) {
   switch (kind) {
@@ -42,14 +47,9 @@ void number_equal_keys(std::vector<ResultRow>& rows) {
 
 std::optional<FlatResult> parse_result(std::string_view text, const std::string& source, const std::vector<std::string>& keys,
                                        Diagnostics& d) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string::npos) {
     d.error({source, 0, 0}, {}, "is empty");
-    return std::nullopt;
-  }
-  if (source.ends_with(".yaml") || source.ends_with(".yml")) {
-    d.error({source, 0, 0}, {}, "is a configuration, not a result",
-            "`lockstep compare run SCENARIO --a KEY=VALUE --b KEY=VALUE` runs one in two ways");
     return std::nullopt;
   }
   const bool is_json = text[first] == '{' || text[first] == '[';
@@ -63,6 +63,12 @@ std::optional<FlatResult> parse_result(std::string_view text, const std::string&
 std::optional<FlatResult> read_result(const std::string& file, const std::vector<std::string>& keys, Diagnostics& d) {
   const std::optional<std::string> text = read_file(file, kMostResultBytes, d);
   if (!text) return std::nullopt;
+  const bool has_text = text->find_first_not_of(kBlank) != std::string::npos;
+  if (has_text && (file.ends_with(".yaml") || file.ends_with(".yml"))) {
+    d.error({file, 0, 0}, {}, "is a configuration, not a result",
+            "`lockstep compare run SCENARIO --a KEY=VALUE --b KEY=VALUE` runs one in two ways");
+    return std::nullopt;
+  }
   return parse_result(*text, file == "-" ? "stdin" : file, keys, d);
 }
 

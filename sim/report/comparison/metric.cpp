@@ -72,6 +72,7 @@ constexpr Known kKnown[] = {
     {"busbw_gb_per_s", Aspect::kAnswer, kHigher},
     {"algbw_gb_per_s", Aspect::kAnswer, kHigher},
     {"*abs_error", Aspect::kAnswer, kLower},
+    {"*abs_error_*", Aspect::kAnswer, kLower},
     {"worst_busbw_gb_per_s", Aspect::kAnswer, kHigher},
     {"worst_*_s", Aspect::kAnswer, kLower},
     {"*_fct_s", Aspect::kAnswer, kLower},
