@@ -41,6 +41,7 @@ bool complete(NcclTable& t, const Arguments& arguments, Diagnostics& d) {
   const std::size_t errors = d.error_count();
   if (!t.kind) d.error(t.position, {}, "nothing here says which collective this is", "give --collective, like all_reduce");
   if (t.gpus == 0) d.error(t.position, {}, "nothing here says how many GPUs took part", "give --gpus N");
+  if (t.gpus > kMostTableGpus) d.error(t.position, {}, fmt::format("{} GPUs are more than {}", t.gpus, kMostTableGpus));
   if (t.gpus == 1) d.error(t.position, {}, "one GPU has nothing to exchange", "measure at least two");
   if (t.gpus % t.nodes != 0) {
     d.error(t.position, {}, fmt::format("{} GPUs are not equally many on {} nodes", t.gpus, t.nodes));
@@ -124,11 +125,19 @@ int run(const VerbContext& context) {
     if (!is_out && !only.empty() && !is_named(only, t.name)) continue;
     if (!complete(t, arguments, d)) continue;
     std::optional<MeasuredTable> m = cluster ? on_cluster(t, *cluster, d) : by_its_words(t, context.library, d);
-    if (m) (is_out ? others : fitted).push_back(*std::move(m));
+    if (!m) continue;
+    const bool is_large = m->members.size() > kMostFittedRanks;
+    if (is_large && !is_out) {
+      d.warning(t.position, {},
+                fmt::format("{} GPUs are more than {}: the table is judged, not fitted to", t.gpus, kMostFittedRanks));
+    }
+    (is_out || is_large ? others : fitted).push_back(*std::move(m));
   }
   throw_if_errors(d);
   print_warnings(context, d);
-  if (fitted.empty()) throw UserError("no table is left to fit", "hold fewer out");
+  if (fitted.empty())
+    throw UserError("no table is left to fit",
+                    fmt::format("hold fewer out, and give one of at most {} GPUs", kMostFittedRanks));
   const Calibration calibration = calibrate(fitted.front().cluster.tuning, fitted, others);
   context.out << (arguments.text("format") == "json" ? to_json(calibration) : to_table(calibration));
   if (const std::string output = arguments.text("output"); !output.empty()) {

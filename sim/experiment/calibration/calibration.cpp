@@ -20,9 +20,6 @@ constexpr double kSmallDeviation = 0.2;
 // Constants that leave-one-out starts from were made with the table that is left out; they may count for little.
 constexpr double kLeaveOneOutPrior = 0.5;
 
-// Shapes of larger groups cost too much to be made hundreds of times: leave-one-out judges their tables, and fits to none.
-constexpr std::size_t kMostFittedRanks = 256;
-
 constexpr int kMoreStarts = 12;
 
 using Offsets = std::vector<double>;

@@ -43,13 +43,16 @@ struct CalibrationOptions {
   double prior_weight = 1;
 };
 
-// PRE: there is a row. All clusters' tunings are replaced by `tuning`, where the fit begins.
+// Shapes of larger groups cost too much to be made hundreds of times: their tables are judged, and no fit sees them.
+inline constexpr std::size_t kMostFittedRanks = 256;
+
+// PRE: there is a row, and no fitted table of more than kMostFittedRanks. All clusters' tunings are replaced by `tuning`, where the fit begins.
 [[nodiscard]] Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
                                     const std::vector<MeasuredTable>& held_out, const CalibrationOptions& options = {});
 
 // Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
 // to all tables has them. Errors `after` are those of such a prediction. Tables without rows, and those whose algorithm the model
-// does not have on their GPUs, are left out. Tables of more than 256 GPUs are judged, and not fitted to.
+// does not have on their GPUs, are left out. Tables of more than kMostFittedRanks GPUs are judged, and not fitted to.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -174,7 +174,10 @@ class LogReader {
     const std::size_t time_at = all.size() - columns_from_time_;
     const Parsed<std::int64_t> bytes = parse_int(all[first].text);
     const Parsed<double> time = parse_double(all[time_at].text);
-    if (!bytes || !time || *time.value <= 0) {
+    if (!bytes || *bytes.value > kMostTableBytes) {
+      return refuse(all[first], fmt::format("'{}' is not a number of bytes up to 16 TiB", all[first].text));
+    }
+    if (!time || !is_measurable(*time.value * 1e-6)) {
       return refuse(all[time_at], fmt::format("'{}' is not a time in microseconds", all[time_at].text));
     }
     table_.rows.push_back({.bytes = *bytes.value, .seconds = *time.value * 1e-6, .line = line_});
