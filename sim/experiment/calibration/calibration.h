@@ -16,6 +16,7 @@ struct FittedConstant {
   TunableConstant constant;
   double offset = 0;
   double deviation = 0;   // of the offset, after the fit
+  double prior = 0;       // the same before it
   double determined = 0;  // 0: the tables say nothing of it, 1: they say all
   bool is_at_bound = false;
 };
