@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "sim/experiment/calibration/nccl_output.h"
 #include "sim/experiment/collective.h"
 #include "sim/experiment/collective_names.h"
+#include "sim/experiment/collective_predictor.h"
 #include "sim/experiment/table_cluster.h"
 #include "sim/report/calibration_report.h"
 
@@ -34,19 +36,49 @@ std::vector<NcclTable> read_tables(const std::vector<std::string>& files, Diagno
   return tables;
 }
 
+std::optional<int> integer_option(const Arguments& arguments, const char* name, int least) {
+  const std::optional<std::int64_t> value = arguments.integer(name, least, kMostTableGpus);
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+// Also where no table needs them.
+void check_options(const Arguments& arguments) {
+  integer_option(arguments, "gpus", 2);
+  integer_option(arguments, "nodes", 1);
+  const std::string kind = arguments.text("collective");
+  if (arguments.has("collective") && !collective_named(kind)) {
+    throw UserError(fmt::format("--collective: no collective is called '{}'", kind), "like all_reduce");
+  }
+}
+
+// busbw / algbw of the table against what they are by definition.
+void compare_factor(const NcclTable& t, Diagnostics& d) {
+  constexpr double kTolerance = 0.1;
+  if (t.factor <= 0) return;
+  const double expected = busbw_factor(*t.kind, static_cast<std::size_t>(t.gpus));
+  if (std::abs(t.factor - expected) <= kTolerance * expected + t.factor_rounding) return;
+  d.warning(t.factor_position, {},
+            fmt::format("busbw is {:.3g} of algbw, but {:.3g} in {} of {} GPUs", t.factor, expected, to_text(*t.kind), t.gpus),
+            "see --collective and --gpus");
+}
+
 // Tells what the table leaves open, or reports that nothing does.
 bool complete(NcclTable& t, const Arguments& arguments, Diagnostics& d) {
-  if (!t.kind) t.kind = collective_named(arguments.text("collective"));
-  if (t.gpus == 0) t.gpus = static_cast<int>(arguments.integer("gpus", 2, 1 << 24).value_or(0));
-  if (t.nodes == 0) t.nodes = static_cast<int>(arguments.integer("nodes", 1, 1 << 20).value_or(1));
+  if ((!t.kind || t.is_kind_guessed) && arguments.has("collective")) t.kind = collective_named(arguments.text("collective"));
+  if (t.gpus == 0 || (t.are_gpus_guessed && arguments.has("gpus")))
+    t.gpus = integer_option(arguments, "gpus", 2).value_or(t.gpus);
+  if (t.nodes == 0) t.nodes = integer_option(arguments, "nodes", 1).value_or(1);
   const std::size_t errors = d.error_count();
   if (!t.kind) d.error(t.position, {}, "nothing here says which collective this is", "give --collective, like all_reduce");
   if (t.gpus == 0) d.error(t.position, {}, "nothing here says how many GPUs took part", "give --gpus N");
+  if (t.gpus > kMostTableGpus) d.error(t.position, {}, fmt::format("{} GPUs are more than {}", t.gpus, kMostTableGpus));
   if (t.gpus == 1) d.error(t.position, {}, "one GPU has nothing to exchange", "measure at least two");
   if (t.gpus % t.nodes != 0) {
     d.error(t.position, {}, fmt::format("{} GPUs are not equally many on {} nodes", t.gpus, t.nodes));
   }
-  return d.error_count() == errors;
+  if (d.error_count() != errors) return false;
+  compare_factor(t, d);
+  return true;
 }
 
 // The table on the first nodes of the cluster, or a report why the cluster does not have it.
@@ -108,6 +140,7 @@ void check_names(const char* option, const std::vector<std::string>& names, cons
 
 int run(const VerbContext& context) {
   const Arguments& arguments = context.arguments;
+  check_options(arguments);
   Diagnostics d;
   std::vector<NcclTable> tables = read_tables(arguments.positional(), d);
   throw_if_errors(d);
@@ -125,11 +158,19 @@ int run(const VerbContext& context) {
     if (!is_out && !only.empty() && !is_named(only, t.name)) continue;
     if (!complete(t, arguments, d)) continue;
     std::optional<MeasuredTable> m = cluster ? on_cluster(t, *cluster, d) : by_its_words(t, context.library, d);
-    if (m) (is_out ? others : fitted).push_back(*std::move(m));
+    if (!m) continue;
+    const bool is_large = m->members.size() > kMostFittedRanks;
+    if (is_large && !is_out) {
+      d.warning(t.position, {},
+                fmt::format("{} GPUs are more than {}: the table is judged, not fitted to", t.gpus, kMostFittedRanks));
+    }
+    (is_out || is_large ? others : fitted).push_back(*std::move(m));
   }
   throw_if_errors(d);
   print_warnings(context, d);
-  if (fitted.empty()) throw UserError("no table is left to fit", "hold fewer out");
+  if (fitted.empty())
+    throw UserError("no table is left to fit",
+                    fmt::format("hold fewer out, and give one of at most {} GPUs", kMostFittedRanks));
   const Calibration calibration = calibrate(fitted.front().cluster.tuning, fitted, others);
   context.out << (arguments.text("format") == "json" ? to_json(calibration) : to_table(calibration));
   if (const std::string output = arguments.text("output"); !output.empty()) {

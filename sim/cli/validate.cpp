@@ -65,6 +65,9 @@ int run(const VerbContext& context) {
   Diagnostics diagnostics;
   const SuiteResult result = suite->run(csv, file, context.library, diagnostics);
   throw_if_errors(diagnostics);
+  if (result.predictions.empty()) {
+    for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
+  }
   if (result.predictions.empty()) throw UserError(fmt::format("{}: no row is eligible", file), "eligible: " + result.rule);
   const std::string format = arguments.text("format");
   context.out << (format == "json"  ? to_json(result)

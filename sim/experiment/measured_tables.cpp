@@ -64,8 +64,10 @@ class TableReader {
     MeasuredTable& table = tables_[it->second.index];
     const Parsed<std::int64_t> size = parse_int(cell("size_bytes"));
     if (!size || *size.value <= 0) return skip("the size is not published");
+    if (*size.value > kMostTableBytes) return skip(fmt::format("a size of {} bytes is more than 16 TiB", *size.value));
     const std::optional<double> seconds = measured_seconds(table, static_cast<double>(*size.value));
     if (!seconds) return skip("neither time nor bus bandwidth is published");
+    if (!is_measurable(*seconds)) return skip(fmt::format("a time of {:.3g} s: {}", *seconds, kMeasurableTimes));
     table.rows.push_back({.bytes = *size.value, .seconds = *seconds, .line = reader_.line()});
   }
 
@@ -88,6 +90,7 @@ class TableReader {
     const auto nodes = count_of(cell("n_nodes"));
     const auto per_node = count_of(cell("gpus_per_node"));
     if (!gpus || !nodes || !per_node) return {"the numbers of GPUs and nodes cannot be read"};
+    if (*gpus > kMostTableGpus) return {fmt::format("{} GPUs are more than {}", *gpus, kMostTableGpus)};
     const TableCluster description = describe_table({.table = std::string(cell("table_id")),
                                                      .gpu_type = std::string(cell("gpu_type")),
                                                      .intra_fabric = std::string(cell("intra_fabric")),
@@ -98,7 +101,13 @@ class TableReader {
     if (!description.refusal.empty()) return {description.refusal};
     Diagnostics errors;
     const std::optional<ClusterSpec> cluster = cluster_of(description, library_, errors);
-    if (!cluster) return {errors.items().front().message};
+    if (!cluster) {
+      // What is wrong in a file is no fault of the row.
+      for (const Diagnostic& e : errors.items()) {
+        if (e.position.file.ends_with(".yaml")) diagnostics_.add(e);
+      }
+      return {errors.items().front().message};
+    }
     tables_.push_back({.name = std::string(cell("table_id")),
                        .source = publisher_of(cell("source")),
                        .cluster = *cluster,

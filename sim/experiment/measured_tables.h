@@ -15,6 +15,12 @@
 
 namespace lockstep {
 
+// What a row may say: sizes as `lockstep collective` takes them, times that a clock can tell from nothing and someone waited for.
+inline constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 44;  // 16 TiB
+inline constexpr std::int64_t kMostTableGpus = 131'072;                 // larger groups would take minutes a table
+inline constexpr const char* kMeasurableTimes = "times are from 1 ns to 1e6 s";
+[[nodiscard]] inline bool is_measurable(double seconds) { return seconds >= 1e-9 && seconds <= 1e6; }
+
 struct MeasuredRow {
   std::int64_t bytes = 0;  // the larger per-rank buffer
   double seconds = 0;

@@ -151,7 +151,8 @@ void name_network(const TableColumns& c, TableCluster& out) {
   for (const CloudMachine& m : kCloud) {
     if (cloud == nullptr && has_word(everything, m.word)) cloud = &m;
   }
-  NicWords nics = read_nics(c.inter_fabric);
+  const NicWords nics = read_nics(c.inter_fabric);
+  if (nics.has_bad_rate) return refuse(fmt::format("no NIC has the rate in '{}'", c.inter_fabric));
   std::string_view transport;
   int generation_gbps = 0;
   for (const TransportWord& t : kTransports) {

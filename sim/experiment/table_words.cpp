@@ -65,22 +65,27 @@ struct Rate {
   bool has_unit = false;
 };
 
-// "400G", "400 Gb/s", "3.2 Tbps" is not read.
-std::optional<Rate> rate(std::string_view text, std::size_t& at) {
-  const std::optional<std::int64_t> value = number(text, at);
-  if (!value) return {};
-  std::size_t unit = at;
-  skip_spaces(text, unit);
-  if (unit >= text.size() || lower(text[unit]) != 'g') return Rate{*value, false};
-  const std::string_view rest = text.substr(unit);
-  if (rest.starts_with("GB/s") || rest.starts_with("GBps")) return Rate{*value * 8, true};
+// Gb/s in the unit at `at`, behind spaces; 0 where there is no unit.
+std::int64_t unit_gbps(std::string_view text, std::size_t at) {
+  skip_spaces(text, at);
+  if (at >= text.size() || lower(text[at]) != 'g') return 0;
+  const std::string_view rest = text.substr(at);
+  if (rest.starts_with("GB/s") || rest.starts_with("GBps")) return 8;
   // "400G" and its longer forms, but not the G of another word ("4 GPUs").
   std::size_t end = 1;
   while (end < rest.size() && is_letter(rest[end])) ++end;
   for (const std::string_view known : {"g", "gb", "gbe", "gbit", "gbps", "gbits"}) {
-    if (rest.size() >= known.size() && end == known.size() && match_at(rest, 0, known) == end) return Rate{*value, true};
+    if (rest.size() >= known.size() && end == known.size() && match_at(rest, 0, known) == end) return 1;
   }
-  return Rate{*value, false};
+  return 0;
+}
+
+// "400G", "400 Gb/s", "3.2 Tbps" is not read.
+std::optional<Rate> rate(std::string_view text, std::size_t& at) {
+  const std::optional<std::int64_t> value = number(text, at);
+  if (!value) return {};
+  const std::int64_t unit = unit_gbps(text, at);
+  return unit > 0 ? Rate{*value * unit, true} : Rate{*value, false};
 }
 
 bool starts_number(std::string_view text, std::size_t at) {
@@ -101,6 +106,11 @@ bool has_word(std::string_view text, std::string_view word) {
 
 NicWords read_nics(std::string_view text) {
   NicWords out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!starts_number(text, at)) continue;
+    std::size_t end = at;
+    out.has_bad_rate = out.has_bad_rate || (!number(text, end) && unit_gbps(text, end) > 0);
+  }
   std::optional<std::int64_t> lone_count;
   std::optional<std::pair<Rate, std::size_t>> lone_rate;
   for (std::size_t at = 0; at < text.size(); ++at) {

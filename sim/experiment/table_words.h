@@ -17,6 +17,7 @@ struct NicWords {
   std::optional<std::int64_t> count;         // "8x400G", "8x CX-7 ..."
   std::optional<std::int64_t> gbps;          // of one NIC
   std::optional<std::int64_t> gbps_of_node;  // "3200 Gb/s per node"
+  bool has_bad_rate = false;                 // a rate is written that none can have: "8x0Gb/s"
 };
 // The first N x RATE; else the first "N x" and the first rate. Rates have a unit (G, Gb, Gbps, GbE, Gbit, Gb/s; GB/s counts bytes), and one beyond what
 // a NIC has (800 Gb/s) or "per node" is that of all together.

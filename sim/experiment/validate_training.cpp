@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "base/field_table.h"
 #include "sim/experiment/job_run.h"
+#include "sim/experiment/measured_tables.h"
 #include "sim/experiment/validation_suites.h"
 
 namespace lockstep {
@@ -42,10 +43,18 @@ constexpr const char* kNeeded[] = {"layers", "hidden", "heads", "ffn", "vocab", 
 
 // Empty when the row is eligible.
 std::string reason_to_skip(const Row& row) {
-  if (!row.number("iteration_time_s")) return "no iteration time";
+  const std::optional<double> time = row.number("iteration_time_s");
+  if (!time) return "no iteration time";
+  if (!is_measurable(*time)) return fmt::format("iteration_time_s is {}: {}", row.text("iteration_time_s"), kMeasurableTimes);
   for (const char* column : kNeeded) {
-    if (!row.integer(column)) return fmt::format("{} is not published", column);
+    const std::optional<std::int64_t> value = row.integer(column);
+    if (!value) return fmt::format("{} is not published", column);
+    if (*value <= 0) return fmt::format("{} is {}, and must be positive", column, *value);
   }
+  for (const char* column : {"kv_heads", "vpp"}) {
+    if (row.integer(column).value_or(1) <= 0) return fmt::format("{} is {}, and must be positive", column, row.text(column));
+  }
+  if (*row.integer("n_gpus") > kMostTableGpus) return fmt::format("more than {} GPUs", kMostTableGpus);
   if (row.text("gpu_type").find("A100") == std::string_view::npos)
     return fmt::format("no shipped cluster for {}", row.text("gpu_type"));
   return {};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -23,7 +24,9 @@ std::string_view verdict(const FittedConstant& f) {
   constexpr double kHalf = 0.5;
   if (f.is_at_bound) return "at its bound: check the hardware";
   if (f.determined >= kWell) return "determined";
-  return f.determined >= kHalf ? "partly determined" : "the tables cannot tell: kept near what it was";
+  if (f.determined >= kHalf) return "partly determined";
+  return std::abs(f.offset) < f.prior ? "the tables cannot tell: kept near what it was"
+                                      : "hardly determined, yet moved: measure more";
 }
 
 void add_errors(const std::vector<TableError>& tables, std::string& out) {

@@ -143,6 +143,16 @@ TEST(Calibration, OneNodeLeavesTheTransportAlone) {
   EXPECT_NEAR(value(two, "transports.ib.payload"), 0.8, 0.02);
 }
 
+// A fabric that moves 0.6 of what its NICs could is followed with the belief that is stated, at the largest sizes too.
+TEST(Calibration, ASlowFabricIsFollowed) {
+  ClusterSpec slow = test::shipped_cluster("dgx-a100", {"nodes=2", "network=ib-4x100"});
+  const TuningSpec shipped = slow.tuning;
+  slow.tuning.transports.ib.payload = 0.6;
+  const Calibration c = calibrate(shipped, {table_of("slow", slow, 2, 8)}, {});
+  EXPECT_NEAR(value(c, "transports.ib.payload"), 0.6, 0.02);
+  EXPECT_LT(c.tables[0].large_after, 0.05);
+}
+
 // Three tables of one truth, one of them twice as slow: what is left out is predicted by the others.
 TEST(Calibration, LeaveOneOutJudgesATableByTheOthers) {
   ClusterSpec truth = test::shipped_cluster("dgx-a100", {"nodes=1"});

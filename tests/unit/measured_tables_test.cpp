@@ -81,6 +81,16 @@ TEST(MeasuredTables, WhatCannotBeRunIsListedWithItsReason) {
   EXPECT_TRUE(reasons[7].starts_with("e9 ")) << reasons[7];
 }
 
+// A rate that is written and cannot be is not replaced by that of the machine.
+TEST(MeasuredTables, ARateThatNoNicHasRefusesTheTable) {
+  const Read r = read(std::string(kHeader) +
+                      "a,s,all_reduce,H100,16,2,8,NVLink4,IB 8x0Gb/s,1024,20,0.1\n"
+                      "b,s,all_reduce,H100,16,2,8,NVLink4,IB 8x9999999999Gb/s,1024,20,0.1\n");
+  ASSERT_EQ(r.skipped.size(), 2u);
+  EXPECT_EQ(r.skipped[0].reason, "no NIC has the rate in 'IB 8x0Gb/s'");
+  EXPECT_EQ(r.skipped[1].reason, "no NIC has the rate in 'IB 8x9999999999Gb/s'");
+}
+
 TEST(MeasuredTables, AMissingColumnIsAnError) {
   EXPECT_NE(read("table_id,source\n").errors.find("t.csv:1:1: error: the column 'collective' is missing"), std::string::npos);
 }

@@ -64,6 +64,41 @@ TEST(NcclOutput, TheProgramsNameSaysTheCollective) {
 // 2 (n - 1) / n = 29.84 / 17.05 = 1.75: eight GPUs.
 TEST(NcclOutput, WithoutRanksTheFactorOfAllReduceSaysHowManyGpus) { EXPECT_EQ(read(kHeader + kRow).tables[0].gpus, 8); }
 
+// 0.12 / 0.07 is 1.71, which would be seven GPUs, but the figures are rounded to 0.01: 0.125 / 0.065 is 1.92 and 0.115 / 0.075 is 1.53.
+TEST(NcclOutput, RoundedFiguresDoNotSayHowManyGpus) {
+  const NcclTable t = read("# all_reduce_perf\n" + kHeader +
+                           "        1024           256     float     sum      -1    14.60    0.07    0.12      0    14.60    "
+                           "0.07    0.12      0\n")
+                          .tables[0];
+  EXPECT_EQ(t.gpus, 0);
+  EXPECT_TRUE(read(kHeader + kRow).tables[0].are_gpus_guessed);
+  EXPECT_TRUE(read(kHeader + kRow).tables[0].is_kind_guessed);
+  EXPECT_FALSE(t.is_kind_guessed);
+}
+
+// The second run does not say what it is, and 0.05 of 0.05 could be anything.
+TEST(NcclOutput, AProgramsNameIsThatOfItsOwnTable) {
+  const std::string equal =
+      "        1024           256     float    none      -1    20.00    0.05    0.05      0    20.00    0.05    0.05      0\n";
+  const Read two = read("$ all_reduce_perf -g 8\n# nThread 1\n" + kHeader + kRow + "# nThread 1\n" + kHeader + equal);
+  EXPECT_EQ(two.tables[0].kind, CollectiveKind::kAllReduce);
+  EXPECT_FALSE(two.tables[1].kind);
+  const Read named =
+      read("$ all_reduce_perf -g 8\n" + kHeader + kRow + "$ all_gather_perf -g 8\n# nThread 1\n" + kHeader + equal);
+  EXPECT_EQ(named.tables[0].kind, CollectiveKind::kAllReduce);
+  EXPECT_EQ(named.tables[1].kind, CollectiveKind::kAllGather);
+  EXPECT_EQ(read(kHeader + equal + "# Collective test concluded: alltoall_perf\n").tables[0].kind, CollectiveKind::kAllToAll);
+}
+
+TEST(NcclOutput, WrongResultsAreToldOnceATable) {
+  const std::string wrong =
+      "     1048576        262144     float     sum      -1    61.50   17.05   29.84      3    60.90   17.22   30.13      0\n";
+  const Read r = read(kHeader + kRow + wrong + wrong);
+  ASSERT_EQ(r.messages.size(), 1u);
+  EXPECT_NE(r.messages[0].find("run.log:4:"), std::string::npos);
+  EXPECT_NE(r.messages[0].find("the check found 3 wrong results"), std::string::npos);
+}
+
 // No root, `error` instead of #wrong, a blank redop, N/A for a check that was off.
 TEST(NcclOutput, OldVersionsHaveFewerColumns) {
   const std::string header =
@@ -116,6 +151,12 @@ TEST(NcclOutput, WhatCannotBeReadIsToldWithItsLine) {
            "     2097152        524288     float     sum      -1      nan    17.05   29.84      0    60.90   17.22 "
            "  30.13      0\n");
   ASSERT_EQ(odd.messages.size(), 1u);
+  const Read huge = read(kHeader + kRow +
+                         " 99999999999999999999999        524288     float     sum      -1      5    17.05   29.84      0    "
+                         "60.90   17.22   30.13      0\n");
+  ASSERT_EQ(huge.messages.size(), 1u);
+  EXPECT_EQ(huge.messages[0],
+            "run.log:4:2: warning: '99999999999999999999999' is not a number of bytes up to 16 TiB (the row is not read)");
   EXPECT_EQ(odd.messages[0], "run.log:4:59: warning: 'nan' is not a time in microseconds (the row is not read)");
 }
 

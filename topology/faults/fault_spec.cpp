@@ -67,7 +67,7 @@ const FieldTable<FaultSpec>& fault_fields() {
         .range(Duration(), kLatestFault)
         .doc("when it begins, from the start of the run; at once when absent");
     t.field("until", &FaultSpec::until).range(Duration(), kLatestFault).doc("when it is over; never when absent");
-    t.field("every", &FaultSpec::every).range(Duration(), kLatestFault).doc("how often it comes again; once when absent");
+    t.field("every", &FaultSpec::every).range(kShortestPeriod, kLatestFault).doc("how often it comes again; once when absent");
     t.validate([](const FaultSpec& f, Section& at) {
       check_target(f, at);
       check_effect(f, at);

@@ -11,6 +11,8 @@ namespace lockstep {
 inline constexpr Rate kLowestRate = Rate::bits_per_second(1'000'000);
 inline constexpr Rate kHighestRate = Rate::gbps(100'000);
 inline constexpr Duration kLongestLatency = Duration::micros(1'000'000);
+// Nothing flaps faster, and every change costs an event.
+inline constexpr Duration kShortestPeriod = Duration::micros(100);
 inline constexpr Duration kLatestFault =
     Duration::micros(30 * std::int64_t{86'400} * 1'000'000);  // 30 days; time ends after 106
 inline constexpr int kMostNodes = 1 << 20;

@@ -24,9 +24,6 @@ constexpr double kFullPrior = 1;
 // judgement as well; the table keeps some say.
 constexpr double kLeaveOneOutPrior = 0.5;
 
-// Shapes of larger groups cost too much to be made hundreds of times: leave-one-out judges their tables, and fits to none.
-constexpr std::size_t kMostFittedRanks = 256;
-
 constexpr int kMoreStarts = 12;
 
 using Offsets = std::vector<double>;
@@ -194,6 +191,7 @@ Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>
     result.constants.push_back({.constant = c,
                                 .offset = found.values[k],
                                 .deviation = found.deviations[k],
+                                .prior = prior,
                                 .determined = std::max(0.0, 1 - share * share),
                                 .is_at_bound = found.values[k] == p.highest || (found.values[k] == p.lowest && p.lowest < 0)});
   }

@@ -16,6 +16,7 @@ struct FittedConstant {
   TunableConstant constant;
   double offset = 0;
   double deviation = 0;   // of the offset, after the fit
+  double prior = 0;       // the same before it
   double determined = 0;  // 0: the tables say nothing of it, 1: they say all
   bool is_at_bound = false;
 };
@@ -38,15 +39,18 @@ struct Calibration {
   std::vector<TableError> tables;  // fitted ones first, then those held out, in the order given
 };
 
-// PRE: there is a row. All clusters' tunings are replaced by `tuning`, where the fit begins.
+// Shapes of larger groups cost too much to be made hundreds of times: their tables are judged, and no fit sees them.
+inline constexpr std::size_t kMostFittedRanks = 256;
+
+// PRE: there is a row, and no fitted table of more than kMostFittedRanks. All clusters' tunings are replaced by `tuning`, where the fit begins.
 [[nodiscard]] Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>& fitted,
                                     const std::vector<MeasuredTable>& held_out);
 
 // Each table predicted by constants fitted to all the others: those it depends on are fitted anew without it, the rest stay as a fit
 // to all tables has them. Errors `after` are those of such a prediction. They are optimistic: priors stay centred on constants of `tuning`,
 // which may have been fitted with the table left out, and so do the rest; wider priors lessen this, and do not remove it. Tables without
-// rows, and those whose algorithm the model does not have on their GPUs, are left out. Tables of more than 256 GPUs are judged, and not
-// fitted to.
+// rows, and those whose algorithm the model does not have on their GPUs, are left out. Tables of more than kMostFittedRanks GPUs are judged,
+// and not fitted to.
 [[nodiscard]] std::vector<TableError> leave_one_out(const TuningSpec& tuning, const std::vector<MeasuredTable>& tables);
 
 }  // namespace lockstep

@@ -53,9 +53,13 @@ class CsvTables {
     const std::optional<int> gpus = count("n_gpus");
     if (!gpus) return refuse("n_gpus", fmt::format("'{}' is not a number of GPUs", cell("n_gpus")));
     const Parsed<std::int64_t> bytes = parse_int(cell("size_bytes"));
-    if (!bytes) return refuse("size_bytes", fmt::format("'{}' is not a number of bytes", cell("size_bytes")));
+    if (!bytes || *bytes.value < 0 || *bytes.value > kMostTableBytes) {
+      return refuse("size_bytes", fmt::format("'{}' is not a number of bytes up to 16 TiB", cell("size_bytes")));
+    }
     const std::optional<double> seconds = time_of(*kind, *gpus, *bytes.value);
     if (!seconds) return refuse("size_bytes", "has no time");
+    if (!is_measurable(*seconds))
+      return refuse("size_bytes", fmt::format("a time of {:.3g} s: {}", *seconds, kMeasurableTimes));
     table(*kind, *gpus).rows.push_back({.bytes = *bytes.value, .seconds = *seconds, .line = reader_.line()});
   }
 
@@ -70,16 +74,21 @@ class CsvTables {
   }
 
   NcclTable& table(CollectiveKind kind, int gpus) {
+    // Lines of one table say the same of it; a table_id that is used twice is two tables.
+    std::string key;
+    for (const char* column :
+         {"table_id", "collective", "gpu_type", "n_gpus", "n_nodes", "gpus_per_node", "intra_fabric", "inter_fabric"}) {
+      key += fmt::format("{}\n", cell(column));
+    }
+    const auto [known, is_new] = at_.try_emplace(std::move(key), tables_.size());
+    if (!is_new) return tables_[known->second];
     const std::string id(cell("table_id"));
-    const auto known = at_.find(id);
-    if (known != at_.end()) return tables_[known->second];
-    at_[id] = tables_.size();
     NcclTable& t = tables_.emplace_back();
     t.name = id;
     t.position = {file_, reader_.line(), 1};
     t.kind = kind;
     t.gpus = gpus;
-    t.nodes = count("n_nodes").value_or(1);
+    t.nodes = count("n_nodes").value_or(0);
     t.gpu_name = std::string(cell("gpu_type"));
     t.intra_fabric = std::string(cell("intra_fabric"));
     t.inter_fabric = std::string(cell("inter_fabric"));

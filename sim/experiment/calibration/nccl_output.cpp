@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/quantity.h"
 #include "sim/experiment/collective_names.h"
@@ -58,7 +59,12 @@ class LogReader {
     if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
     const std::size_t hash = text.find('#');
     const std::vector<Word> words = words_of(hash == std::string_view::npos ? text : text.substr(hash + 1));
-    if (const auto kind = program_in(words_of(text))) kind_ = kind;
+    if (const auto kind = program_in(words_of(text))) {
+      // "Collective test concluded: all_reduce_perf" is said of the table above.
+      const bool is_end = text.find("concluded") != std::string_view::npos;
+      if (!is_end) kind_ = kind;
+      if (is_end && !table_.kind) table_.kind = kind;
+    }
     if (hash != std::string_view::npos) {
       read_comment(words);
     } else if (columns_after_size_ > 0) {
@@ -72,7 +78,10 @@ class LogReader {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       NcclTable& t = tables_[i];
       if (tables_.size() > 1) t.name = fmt::format("{} table {}", t.name, i + 1);
-      if (!t.kind) t.kind = of_file;
+      if (!t.kind) {
+        t.kind = of_file;
+        t.is_kind_guessed = true;
+      }
     }
     if (tables_.empty()) {
       d_.error({file_, 0, 0}, {}, "has no table of nccl-tests",
@@ -121,8 +130,12 @@ class LogReader {
     const auto time = std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "time"; });
     columns_after_size_ = static_cast<std::size_t>(time - words.begin()) - 1;
     columns_from_time_ = static_cast<std::size_t>(words.end() - time);
-    table_ = {.name = std::filesystem::path(file_).filename().string(), .position = {file_, line_, 1}};
-    most_factor_ = 0;
+    const auto busbw = std::find_if(time, words.end(), [](const Word& w) { return w.text == "busbw"; });
+    has_wrong_ = busbw != words.end() && busbw + 1 != words.end() && (busbw + 1)->text == "#wrong";
+    table_ = {.name = std::filesystem::path(file_).filename().string(),
+              .position = {file_, line_, 1},
+              .kind = std::exchange(kind_, {})};
+    has_warned_wrong_ = false;
   }
 
   // Columns from the right are the times; what stands between the size and them may be blank in old versions.
@@ -143,11 +156,25 @@ class LogReader {
     const std::size_t time_at = all.size() - columns_from_time_;
     const Parsed<std::int64_t> bytes = parse_int(all[first].text);
     const Parsed<double> time = parse_double(all[time_at].text);
-    if (!bytes || !time || *time.value <= 0) {
+    if (!bytes || *bytes.value > kMostTableBytes) {
+      return refuse(all[first], fmt::format("'{}' is not a number of bytes up to 16 TiB", all[first].text));
+    }
+    if (!time || !is_measurable(*time.value * 1e-6)) {
       return refuse(all[time_at], fmt::format("'{}' is not a time in microseconds", all[time_at].text));
     }
     table_.rows.push_back({.bytes = *bytes.value, .seconds = *time.value * 1e-6, .line = line_});
     note_factor(all, time_at);
+    note_wrong(all, time_at);
+  }
+
+  void note_wrong(const std::vector<Word>& all, std::size_t time_at) {
+    if (!has_wrong_ || has_warned_wrong_) return;
+    const Word& w = all[time_at + 3];
+    const Parsed<double> wrong = parse_double(w.text);
+    if (!wrong || *wrong.value <= 0) return;
+    has_warned_wrong_ = true;
+    d_.warning({file_, line_, static_cast<int>(w.at) + 1}, {}, fmt::format("the check found {} wrong results", w.text),
+               "what is measured of a broken machine does not tell of others");
   }
 
   // busbw / algbw, of the row where rounding harms least.
@@ -155,26 +182,37 @@ class LogReader {
     const Parsed<double> algbw = parse_double(all[time_at + 1].text);
     const Parsed<double> busbw = parse_double(all[time_at + 2].text);
     if (!algbw || !busbw || *algbw.value <= most_algbw_) return;
+    constexpr double kHalfDigit = 0.005;  // bandwidths have two decimals
     most_algbw_ = *algbw.value;
-    most_factor_ = *busbw.value / *algbw.value;
+    table_.factor = *busbw.value / *algbw.value;
+    table_.factor_rounding = kHalfDigit * (1 + table_.factor) / *algbw.value;
+    table_.factor_position = {file_, line_, static_cast<int>(all[time_at + 2].at) + 1};
   }
 
   void end_table() {
     columns_after_size_ = 0;
     most_algbw_ = 0;
     if (table_.rows.empty()) return;
-    table_.kind = kind_;
     table_.gpus = ranks_;
     table_.nodes = static_cast<int>(hosts_.size());
     table_.gpu_name = gpu_name_;
-    constexpr double kRounding = 1.005;
-    if (!table_.kind && most_factor_ > kRounding) table_.kind = CollectiveKind::kAllReduce;
-    // The factor of all_reduce is 2 (n - 1) / n.
-    if (table_.gpus == 0 && table_.kind == CollectiveKind::kAllReduce && most_factor_ > 0 && most_factor_ < 1.9) {
-      table_.gpus = static_cast<int>(std::lround(2 / (2 - most_factor_)));
+    if (!table_.kind && table_.factor - table_.factor_rounding > 1) {
+      table_.kind = CollectiveKind::kAllReduce;
+      table_.is_kind_guessed = true;
     }
+    if (table_.gpus == 0 && table_.kind == CollectiveKind::kAllReduce) guess_gpus();
     tables_.push_back(std::move(table_));
     table_ = {};
+  }
+
+  // The factor of all_reduce is 2 (n - 1) / n; it tells n where rounding leaves one number.
+  void guess_gpus() {
+    const double least = 2 - table_.factor - table_.factor_rounding;
+    const double most = 2 - table_.factor + table_.factor_rounding;
+    constexpr double kMostGuessed = 1024;
+    if (table_.factor <= 0 || least < 2 / kMostGuessed || std::lround(2 / least) != std::lround(2 / most)) return;
+    table_.gpus = static_cast<int>(std::lround(2 / least));
+    table_.are_gpus_guessed = true;
   }
 
   void forget_ranks() {
@@ -193,7 +231,8 @@ class LogReader {
   std::size_t columns_after_size_ = 0;  // before the times; 0: no table is open
   std::size_t columns_from_time_ = 0;
   double most_algbw_ = 0;
-  double most_factor_ = 0;
+  bool has_wrong_ = false;
+  bool has_warned_wrong_ = false;
   NcclTable table_;
   std::vector<NcclTable> tables_;
 };
