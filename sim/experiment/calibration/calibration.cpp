@@ -191,7 +191,7 @@ Calibration calibrate(const TuningSpec& tuning, const std::vector<MeasuredTable>
     result.constants.push_back({.constant = c,
                                 .offset = found.values[k],
                                 .deviation = found.deviations[k],
-                                .prior = prior,
+                                .prior = p.prior_deviation,
                                 .determined = std::max(0.0, 1 - share * share),
                                 .is_at_bound = found.values[k] == p.highest || (found.values[k] == p.lowest && p.lowest < 0)});
   }
