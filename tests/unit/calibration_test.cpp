@@ -8,6 +8,7 @@
 
 #include "sim/experiment/collective.h"
 #include "sim/experiment/collective_predictor.h"
+#include "sim/report/calibration_report.h"
 #include "tests/support/cluster_fixtures.h"
 #include "tests/support/shipped.h"
 
@@ -151,6 +152,20 @@ TEST(Calibration, ASlowFabricIsFollowed) {
   const Calibration c = calibrate(shipped, {table_of("slow", slow, 2, 8)}, {});
   EXPECT_NEAR(value(c, "transports.ib.payload"), 0.6, 0.02);
   EXPECT_LT(c.tables[0].large_after, 0.05);
+}
+
+// Moved by twice its belief, a constant is not near what it was, however little the tables say of it.
+TEST(Calibration, OnlyWhatStayedIsCalledKept) {
+  const TunableConstant launch = tunable_constants(test::shipped_cluster("dgx-a100", {"nodes=1"}), false).front();
+  const auto said = [&launch](double offset) {
+    return to_table(
+        Calibration{.before = test::shipped_tuning(),
+                    .after = test::shipped_tuning(),
+                    .constants = {{.constant = launch, .offset = offset, .deviation = 0.9, .prior = 1, .determined = 0.19}}});
+  };
+  EXPECT_NE(said(0.5).find("kept near what it was"), std::string::npos);
+  EXPECT_EQ(said(-2).find("kept near what it was"), std::string::npos);
+  EXPECT_NE(said(-2).find("hardly determined, yet moved"), std::string::npos);
 }
 
 // Three tables of one truth, one of them twice as slow: what is left out is predicted by the others.

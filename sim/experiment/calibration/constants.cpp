@@ -13,10 +13,9 @@ constexpr double kAdditionUnit = 10e-6;  // seconds
 constexpr double kMostFactor = 3;        // offset of a factor of 20
 constexpr double kMostAddition = 17;     // 170 us, or by its root 3 ms
 
-// How far a constant may well be off, in units of its offset: judgements (docs/model.md, section 10). Launching kernels depends on the host and
-// on how many GPUs a process drives: a factor of e, or 20 us where nothing is known. Hops start from the tuner's table: a factor of 1.5. What of a
-// link is payload is known within some per cent, but clocks and lanes of a machine may be fewer than those of the data sheet; networks
-// between nodes lose a third or more to shared switches, wrong settings and missing GPUDirect.
+// How far a constant may well be off: a judgement. Launching kernels depends on the host and on how many GPUs a process drives. Payload
+// shares are known within some per cent where lanes and clocks are those of the data sheet; fabrics between nodes may be shared or
+// badly set up, and one that moves 0.6 of what its NICs could has to be followed.
 constexpr double kLatencyDeviation = 1;
 constexpr double kHopDeviation = 0.4;
 constexpr double kAdditionDeviation = 2;
