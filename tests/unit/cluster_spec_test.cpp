@@ -94,13 +94,17 @@ TEST(ClusterSpec, RoutingKeysOfTheClusterReplaceThoseOfTheNetworkOneByOne) {
   using Sets = std::vector<std::string>;
   const auto choice = [](const Sets& sets) { return shipped_cluster("dgx-h100", sets).routing_choice(); };
   EXPECT_EQ(choice({}), Routing{.policy = RoutingPolicy::kSpray});
-  EXPECT_EQ(choice({"network.routing=flowlet", "network.queue_pairs=4", "network.flowlet_share=12.5%"}),
+  EXPECT_EQ(choice({"network.routing=flowlet", "network.queue_pairs=4", "network.flowlet_share=13%"}),
             (Routing{.policy = RoutingPolicy::kFlowlet, .queue_pairs = 4, .flowlet_percent = 13}));
   EXPECT_EQ(choice({"network.queue_pairs=4", "queue_pairs=2", "routing=ecmp", "flowlet_share=1"}),
             (Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 2, .flowlet_percent = 100}));
   EXPECT_EQ(shipped_cluster("bench-leaf-spine", {"queue_pairs=8"}).routing_choice(),
             (Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 8}));
   EXPECT_EQ(to_text(choice({"queue_pairs=2", "routing=ecmp"})), "ecmp:2");
+  EXPECT_NE(test::read_cluster("kind: cluster\nendpoints: 4\nflowlet_share: 12.5 %\n")
+                .messages.at(0)
+                .find("no whole number of percent"),
+            std::string::npos);
 }
 
 TEST(ClusterSpec, NicsPerNodeReplacesThoseOfTheNetwork) {
