@@ -101,7 +101,7 @@ TEST(ClusterSpec, RoutingKeysOfTheClusterReplaceThoseOfTheNetworkOneByOne) {
   EXPECT_EQ(shipped_cluster("bench-leaf-spine", {"queue_pairs=8"}).routing_choice(),
             (Routing{.policy = RoutingPolicy::kEcmp, .queue_pairs = 8}));
   EXPECT_EQ(to_text(choice({"queue_pairs=2", "routing=ecmp"})), "ecmp:2");
-  EXPECT_NE(test::read_cluster("kind: cluster\nendpoints: 4\nflowlet_share: 12.5 %\n")
+  EXPECT_NE(test::read_cluster("kind: cluster\nnodes: 2\nserver: dgx-h100\nnetwork: ib-8x400\nflowlet_share: 12.5 %\n")
                 .messages.at(0)
                 .find("no whole number of percent"),
             std::string::npos);
