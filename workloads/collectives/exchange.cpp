@@ -36,4 +36,16 @@ FlowShape ExchangeBuilder::add(RouteForm form, const std::vector<Exchange>& roun
   return flow.finish(senders * channels_, out.emplace_back(FormRoute{form, {}}).route);
 }
 
+Stage exchange_stage(RouteForm form, const FlowShape& flow, const CollectiveTuning& tuning, const ProtocolCost& cost,
+                     Duration base, std::int64_t edge_bytes, Rate cap) {
+  const Duration fill = tuning.fill(flow.has_nvlink_hop, flow.has_network_hop);
+  return {.form = form,
+          .weight = flow.weight,
+          .bytes = edge_bytes,
+          .members = flow.members,
+          .latency = base + flow.longest_hop(cost) + fill_time(fill, edge_bytes, lower_of(flow.rate, cap)),
+          .rate_cap = cap,
+          .rate = flow.rate};
+}
+
 }  // namespace lockstep

@@ -17,6 +17,10 @@ struct Exchange {
   std::uint32_t to = 0;
 };
 
+// One round: `base` before the first, a hop, the fill of the pipeline; a member sends edge_bytes at no more than `cap` (0: none).
+[[nodiscard]] Stage exchange_stage(RouteForm form, const FlowShape& flow, const CollectiveTuning& tuning,
+                                   const ProtocolCost& cost, Duration base, std::int64_t edge_bytes, Rate cap);
+
 class ExchangeBuilder {
  public:
   // The router must outlive the builder. `channel_key` tells communicators apart.

@@ -97,14 +97,7 @@ void lower_halving_doubling(const HalvingDoublingShape& shape, const CollectiveT
     if (cost.rate_factor < 1) cap = lower_of(cap, lower_of(flow.rate, cap).scaled(cost.rate_factor));
     if (cost.rate_limit.units() > 0) cap = lower_of(cap, Rate::units(cost.rate_limit.units() / shape.channels));
     const std::int64_t edge_bytes = exchanged_bytes(bytes, stage.halvings, shape.channels);
-    const Duration fill = tuning.fill(flow.has_nvlink_hop, flow.has_network_hop);
-    out.push_back({.form = stage.form,
-                   .weight = flow.weight,
-                   .bytes = edge_bytes,
-                   .members = flow.members,
-                   .latency = base + flow.longest_hop(cost) + fill_time(fill, edge_bytes, lower_of(flow.rate, cap)),
-                   .rate_cap = cap,
-                   .rate = flow.rate});
+    out.push_back(exchange_stage(stage.form, flow, tuning, cost, base, edge_bytes, cap));
     base = {};
   }
 }

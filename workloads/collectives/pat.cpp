@@ -55,14 +55,7 @@ void lower_pat(const PatShape& shape, const CollectiveTuning& tuning, Collective
     const Int128 sent = static_cast<Int128>(bytes) * pat_blocks(static_cast<std::uint32_t>(shape.ranks), k);
     const Int128 pieces = static_cast<Int128>(shape.ranks) * shape.channels;
     const std::int64_t edge_bytes = narrow_int64(ceil_div(sent, pieces));
-    const Duration fill = tuning.fill(flow.has_nvlink_hop, flow.has_network_hop);
-    out.push_back({.form = exchange_form(k),
-                   .weight = flow.weight,
-                   .bytes = edge_bytes,
-                   .members = flow.members,
-                   .latency = base + flow.longest_hop(cost) + fill_time(fill, edge_bytes, lower_of(flow.rate, cap)),
-                   .rate_cap = cap,
-                   .rate = flow.rate});
+    out.push_back(exchange_stage(exchange_form(k), flow, tuning, cost, base, edge_bytes, cap));
     base = {};
   }
 }
