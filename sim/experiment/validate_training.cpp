@@ -73,7 +73,7 @@ TransformerSpec model_of(const Row& row) {
   m.max_positions = *row.integer("seq_len");
   m.is_gated = false;
   m.has_tied_embeddings = true;
-  m.has_learned_positions = true;
+  m.positions = PositionKind::kLearned;
   m.has_linear_biases = true;
   m.has_dropout = true;
   m.norm = NormKind::kLayer;

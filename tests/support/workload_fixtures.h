@@ -56,7 +56,7 @@ inline TransformerSpec gpt(std::int64_t layers, std::int64_t hidden, std::int64_
           .max_positions = 2048,
           .is_gated = false,
           .has_tied_embeddings = true,
-          .has_learned_positions = true,
+          .positions = PositionKind::kLearned,
           .has_linear_biases = true,
           .has_dropout = true,
           .norm = NormKind::kLayer};

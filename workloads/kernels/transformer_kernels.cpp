@@ -49,6 +49,10 @@ class Builder {
       case ModelPart::kMlp:
         mlp(is_forward);
         break;
+      case ModelPart::kMoe:
+      case ModelPart::kExperts:
+      case ModelPart::kCombine:
+        break;
       case ModelPart::kHead:
         head(is_forward);
         break;
@@ -101,7 +105,7 @@ class Builder {
   void attention(bool is_forward) {
     norm(is_forward);
     input_projection("qkv", s_.qkv_width(), is_forward);
-    if (!plan_.job.model.has_learned_positions) {
+    if (plan_.job.model.positions == PositionKind::kRotary) {
       memory("rotary", s_.tokens * (s_.rank_heads + s_.rank_kv_heads) * s_.head_dim, 2, 2, is_forward);
     }
     if (!is_forward && plan_.job.recompute == Recompute::kSelective) core(true);

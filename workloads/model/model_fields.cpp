@@ -24,8 +24,12 @@ void add_geometry(FieldTable<TransformerSpec>& t) {
 void add_options(FieldTable<TransformerSpec>& t) {
   t.field("gated", &TransformerSpec::is_gated).doc("the feed-forward part multiplies two branches (SwiGLU)");
   t.field("tied_embeddings", &TransformerSpec::has_tied_embeddings).doc("logits reuse the word embedding");
-  t.field("learned_positions", &TransformerSpec::has_learned_positions)
-      .doc("a learned embedding per position instead of rotary");
+  t.choice("positions", &TransformerSpec::positions,
+           {{"rotary", PositionKind::kRotary, "q and k are rotated"},
+            {"learned", PositionKind::kLearned, "an embedding per position"},
+            {"alibi", PositionKind::kAlibi, "a bias of the scores by distance"},
+            {"none", PositionKind::kNone, "nothing"}})
+      .doc("how the place of a token enters");
   t.field("linear_biases", &TransformerSpec::has_linear_biases).doc("every projection has a bias");
   t.field("qkv_biases", &TransformerSpec::has_qkv_biases).doc("the q, k and v projections have a bias");
   t.field("qk_norm", &TransformerSpec::has_qk_norm).doc("q and k are normalised per head");
@@ -49,7 +53,7 @@ const FieldTable<TransformerSpec>& model_fields() {
         s.error("kv_heads", fmt::format("{} query heads do not share {} key/value heads evenly", m.heads, m.kv_heads),
                 "heads must be a multiple of kv_heads");
       }
-      if (m.has_learned_positions && m.max_positions == 0) {
+      if (m.has_learned_positions() && m.max_positions == 0) {
         s.error("max_positions", "learned positions need their number", "set max_positions");
       }
     });

@@ -50,13 +50,17 @@ std::vector<ParameterTensor> parameter_tensors(const TransformerSpec& m, ModelPa
   switch (part) {
     case ModelPart::kEmbedding:
       out.push_back(split("word_embedding", m.vocab, m.hidden));
-      if (m.has_learned_positions) out.push_back(replicated("position_embedding", m.max_positions * m.hidden));
+      if (m.has_learned_positions()) out.push_back(replicated("position_embedding", m.max_positions * m.hidden));
       break;
     case ModelPart::kAttention:
       append_attention(m, out);
       break;
     case ModelPart::kMlp:
       append_mlp(m, out);
+      break;
+    case ModelPart::kMoe:
+    case ModelPart::kExperts:
+    case ModelPart::kCombine:
       break;
     case ModelPart::kHead:
       append_norm(m, "final_norm", out);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,29 @@ template <class T>
 class FieldTable;
 
 enum class NormKind : std::uint8_t { kRms, kLayer };
+// How a token's place enters: rotated q and k, a learned vector per position, a bias of the scores (ALiBi), or not at all.
+enum class PositionKind : std::uint8_t { kRotary, kLearned, kAlibi, kNone };
+
+// Mixture of experts: a router sends every token to top_k of `experts` feed-forward networks of width ffn.
+struct MoeSpec {
+  std::int64_t experts = 0;
+  std::int64_t top_k = 1;
+  std::int64_t ffn = 0;                 // width of one expert
+  std::int64_t shared_ffn = 0;          // width of what every token passes as well, all shared experts together; 0: none
+  std::int64_t dense_layers = 0;        // the first layers are dense, of TransformerSpec::ffn
+  std::int64_t interval = 1;            // of the layers after those, each interval-th is an expert layer, the others dense
+  bool has_shared_gate = false;         // a sigmoid gate of `hidden` weights on the shared expert (Qwen2-MoE)
+  bool has_router_bias = false;         // one bias per expert that balances load (DeepSeek-V3)
+};
+
+// Multi-head latent attention (DeepSeek): q and k/v go through narrow latent vectors, one rotary key is shared by all heads.
+struct MlaSpec {
+  std::int64_t q_rank = 0;   // 0: q is projected directly
+  std::int64_t kv_rank = 0;
+  std::int64_t nope_dim = 0;  // of a head of q and k, without rotation
+  std::int64_t rope_dim = 0;  // rotated
+  std::int64_t v_dim = 0;
+};
 
 struct TransformerSpec {
   std::string name;
@@ -29,12 +53,24 @@ struct TransformerSpec {
   std::int64_t max_positions = 0;      // 0: not said
   bool is_gated = true;                // SwiGLU: gate and up projections
   bool has_tied_embeddings = false;    // logits reuse the word embedding
-  bool has_learned_positions = false;  // max_positions x hidden more parameters; otherwise rotary
+  PositionKind positions = PositionKind::kRotary;  // learned: max_positions x hidden more parameters
   bool has_linear_biases = false;      // on every projection of a layer
   bool has_qkv_biases = false;         // on q, k and v only (Qwen2)
   bool has_qk_norm = false;            // RMSNorm of head_dim on q and k (Qwen3)
   bool has_dropout = false;            // after attention, attention output and MLP (GPT)
+  bool has_parallel_parts = false;     // attention and feed-forward part read the same input and share one all-reduce (GPT-J, Falcon, NeoX)
+  bool has_one_norm = false;           // ... and one norm (GPT-J, Falcon-7B)
+  bool has_embedding_norm = false;     // a norm after the word embedding (BLOOM)
   NormKind norm = NormKind::kRms;
+  std::optional<MoeSpec> moe;
+  std::optional<MlaSpec> mla;          // then kv_heads equals heads and head_dim is not used
+  std::int64_t mtp_layers = 0;         // multi-token prediction: layers after the last, each with a head of its own (DeepSeek-V3)
+
+  [[nodiscard]] bool has_learned_positions() const { return positions == PositionKind::kLearned; }
+  // Of layer 0, 1, ... in forward order.
+  [[nodiscard]] bool is_expert_layer(std::int64_t layer) const {
+    return moe && layer >= moe->dense_layers && (layer - moe->dense_layers) % moe->interval == moe->interval - 1;
+  }
 };
 
 // A weight of `rows` x `row_size` elements. Tensor parallelism deals whole rows (heads, FFN channels, vocabulary entries)
@@ -50,7 +86,11 @@ struct ParameterTensor {
 };
 
 // The parts that own weights, in forward order.
-enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kMlp, kHead };
+// An expert layer has kMoe (norm, router, shared expert; tensor-parallel), kExperts (the routed ones; expert-parallel) and kCombine (no
+// weights: brings tokens back into order) in the place of kMlp.
+enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kMlp, kMoe, kExperts, kCombine, kHead };
+inline constexpr ModelPart kModelParts[] = {ModelPart::kEmbedding, ModelPart::kAttention, ModelPart::kMlp, ModelPart::kMoe,
+                                            ModelPart::kExperts,   ModelPart::kCombine,   ModelPart::kHead};
 
 // Tensors of one part (of one layer for kAttention and kMlp) in forward order. The head holds the final norm and, untied,
 // the output projection.

@@ -10,6 +10,20 @@ constexpr std::int64_t kMostRanks = 1 << 20;
 
 bool has_model(const JobSpec& job) { return job.model.layers > 0; }
 
+const FieldTable<SoftwareSpec>& software_fields() {
+  static const FieldTable<SoftwareSpec> table = [] {
+    FieldTable<SoftwareSpec> t;
+    t.choice("framework", &SoftwareSpec::framework,
+             {{"megatron", Framework::kMegatron, "Megatron-LM, Megatron Core, NeMo"},
+              {"pytorch", Framework::kPytorch, "PyTorch's own DDP and FSDP, llm-foundry, TorchTitan"},
+              {"deepspeed", Framework::kDeepspeed, "DeepSpeed, Megatron-DeepSpeed"}})
+        .doc("whose kernels and host code run");
+    t.field("released", &SoftwareSpec::released).doc("year and month of its release, like 2024-06; absent: the newest known");
+    return t;
+  }();
+  return table;
+}
+
 void check_what_computes(const JobSpec& job, Section& s) {
   if (job.profile && has_model(job)) {
     s.error("profile", "a job computes a model or a profile, not both", "leave one of them out");
@@ -50,6 +64,37 @@ void add_parallelism(FieldTable<JobSpec>& t) {
   t.field("tp", &JobSpec::tp).range(1, kMostRanks).doc("tensor-parallel ranks; fewer KV heads than ranks are copied");
   t.field("pp", &JobSpec::pp).range(1, kMostRanks).doc("pipeline stages");
   t.field("dp", &JobSpec::dp).range(AutoCount(), AutoCount(kMostRanks)).doc("data-parallel ranks; auto fills the cluster");
+  t.field("cp", &JobSpec::cp).range(1, kMostRanks).doc("context-parallel ranks, that share each sequence");
+  t.choice("cp_exchange", &JobSpec::cp_exchange,
+           {{"ring", CpExchange::kRing, "keys and values go round, beside the attention of those at hand"},
+            {"all_gather", CpExchange::kAllGather, "all keys and values are gathered before the attention"},
+            {"all_to_all", CpExchange::kAllToAll, "heads instead of tokens are split during the attention (Ulysses)"}})
+      .doc("how context-parallel ranks come to all keys and values");
+  t.field("ep", &JobSpec::ep)
+      .range(1, kMostRanks)
+      .doc("expert-parallel ranks, carved out of dp x cp, and of tp where expert_tp is 1");
+  t.field("expert_tp", &JobSpec::expert_tp).range(1, kMostRanks).doc("tensor-parallel ranks of one expert: 1 or tp");
+  t.field("expert_skew", &JobSpec::expert_skew)
+      .range(1, 1'000)
+      .doc("tokens that the busiest expert-parallel rank receives, over the mean; 1: balanced routing");
+  t.choice("expert_dispatch", &JobSpec::expert_dispatch,
+           {{"plain", ExpertDispatch::kPlain, "a token travels once for each of its experts"},
+            {"deduplicated", ExpertDispatch::kDeduplicated, "once for each node that has any of its experts (DeepEP)"}})
+      .doc("how tokens travel to their experts and back");
+  t.field("overlap_shared_expert", &JobSpec::overlap_shared_expert)
+      .doc("the shared expert computes beside the exchange of tokens");
+  t.field("overlap_expert_exchange", &JobSpec::overlap_expert_exchange)
+      .doc("exchanges of tokens of one micro-batch run beside the computation of another");
+  t.choice("schedule", &JobSpec::schedule,
+           {{"1f1b", PipelineSchedule::kOneForwardOneBackward, "one forward, one backward; interleaved with virtual_stages"},
+            {"gpipe", PipelineSchedule::kGpipe, "all forwards, then all backwards"},
+            {"zb_h1", PipelineSchedule::kZeroBubbleH1, "weight gradients fill a part of the bubble, at the memory of 1f1b"},
+            {"zb_h2", PipelineSchedule::kZeroBubbleH2, "weight gradients fill the bubble, at twice the memory"},
+            {"zb_v", PipelineSchedule::kZeroBubbleV, "two chunks a stage, down and up again: no bubble at the memory of 1f1b"},
+            {"v_half", PipelineSchedule::kVHalf, "the same at half the memory"},
+            {"v_min", PipelineSchedule::kVMin, "the same at a third of the memory"},
+            {"dualpipe", PipelineSchedule::kDualPipe, "micro-batches enter at both ends; every stage holds two"}})
+      .doc("order of the passes of a pipeline");
   t.field("virtual_stages", &JobSpec::virtual_stages)
       .range(1, 10'000)
       .doc("model chunks per pipeline stage; above 1 the schedule is interleaved 1F1B");
@@ -66,7 +111,8 @@ void add_parallelism(FieldTable<JobSpec>& t) {
             {"backward", TpOverlap::kBackward,
              "backward reduces the gradient of a part's input beside the gradient of its weights, and with sequence_parallel "
              "gathers "
-             "the saved input beside the rest of the part"}})
+             "the saved input beside the rest of the part"},
+            {"pipelined", TpOverlap::kPipelined, "the same, and forward collectives in chunks beside the matrix product"}})
       .doc("which tensor-parallel collectives compute beside them")
       .source("Megatron-LM's linear layers with asynchronous communication do as `backward` says");
   t.field("scatter_gather", &JobSpec::scatter_gather)
@@ -87,6 +133,7 @@ void add_parallelism(FieldTable<JobSpec>& t) {
 void add_data_parallelism(FieldTable<JobSpec>& t) {
   t.choice("strategy", &JobSpec::strategy,
            {{"ddp", Strategy::kDdp, "weights copied, gradients all-reduced in buckets"},
+            {"zero2", Strategy::kZero2, "gradients and optimizer sharded, weights copied"},
             {"fsdp", Strategy::kFsdp, "weights, gradients and optimizer sharded (ZeRO-3): gathered layer by layer"}})
       .doc("how data-parallel ranks keep in step");
   t.field("distributed_optimizer", &JobSpec::distributed_optimizer)
@@ -153,10 +200,30 @@ void add_numerics(FieldTable<JobSpec>& t) {
       .doc("what backward computes again to save memory");
   t.choice("attention", &JobSpec::attention,
            {{"flash", AttentionKernel::kFlash, "fused: scores stay on the chip, half of the causal square is skipped"},
-            {"unfused", AttentionKernel::kUnfused, "scores go through memory, the whole square is computed"}})
+            {"unfused", AttentionKernel::kUnfused, "scores go through memory, the whole square is computed"},
+            {"flash1", AttentionKernel::kFlash1, "FlashAttention of 2022"},
+            {"flash2", AttentionKernel::kFlash2, "FlashAttention-2 of 2023"},
+            {"flash3", AttentionKernel::kFlash3, "FlashAttention-3 and cuDNN of 2024"}})
       .doc("how the attention core is computed");
-  t.choice("precision", &JobSpec::precision, {{"bf16", DataType::kBf16, "16 bits"}})
-      .doc("of weights, activations and matrix products");
+  t.field("recompute_layers", &JobSpec::recompute_layers)
+      .range(0, 10'000)
+      .unit("layers")
+      .doc("recompute: full of so many layers of each stage, the first ones; absent: of all");
+  t.choice("precision", &JobSpec::precision,
+           {{"bf16", DataType::kBf16, "16 bits"},
+            {"fp16", DataType::kFp16, "16 bits"},
+            {"fp32", DataType::kFp32, "32 bits; matrix products in TF32 where the GPU has it"},
+            {"fp8", DataType::kFp8, "8 bits, one scale a tensor"},
+            {"mxfp8", DataType::kMxfp8, "8 bits, one scale per 32 values"},
+            {"nvfp4", DataType::kNvfp4, "4 bits, one scale per 16 values"}})
+      .doc("of matrix products of layers; weights, activations and other products keep 16 bits, with fp32 32");
+  t.field("optimizer_offload", &JobSpec::optimizer_offload).doc("share of the optimizer's state kept and updated on the host");
+  t.choice("execution", &JobSpec::execution,
+           {{"eager", Execution::kEager, "kernel by kernel from the framework"},
+            {"compiled", Execution::kCompiled, "compiled, with pointwise kernels fused"},
+            {"cuda_graphs", Execution::kCudaGraphs, "recorded once, replayed without the host"}})
+      .doc("what starts kernels");
+  t.section("software", &JobSpec::software, software_fields()).doc("the training software, which decides kernels and host costs");
   t.choice("grad_dtype", &JobSpec::grad_dtype,
            {{"bf16", DataType::kBf16, "16 bits"}, {"fp32", DataType::kFp32, "32 bits, Megatron-LM's default"}})
       .doc("of gradients, as stored and as reduced");

@@ -126,7 +126,7 @@ class Resolver {
     if (job_.distributed_optimizer && job_.strategy == Strategy::kFsdp) {
       fail("distributed_optimizer", "fsdp shards the optimizer already", "strategy: ddp, or distributed_optimizer: false");
     }
-    if (job_.model.has_learned_positions && job_.seq_len > job_.model.max_positions) {
+    if (job_.model.has_learned_positions() && job_.seq_len > job_.model.max_positions) {
       fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),
            fmt::format("at most {}", job_.model.max_positions));
     }
