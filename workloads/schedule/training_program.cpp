@@ -71,7 +71,7 @@ void TrainingProgram::build_stages() {
 void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   const auto add = [&](ModelPart part, Direction direction, const char* suffix) {
     const char* name = kPartNames[static_cast<std::size_t>(part)];
-    kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, suffix), part_kernels(plan_, part, direction), gpu));
+    kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, suffix), part_kernels(plan_, part, direction, gpu.kernels), gpu));
   };
   for (const ModelPart part : kParts) {
     add(part, Direction::kForward, "forward");
@@ -81,6 +81,7 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     const std::int64_t parameters = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
     kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
+    kernels_.kernels.back().awaits_gpu = true;  // the norm of the gradients comes to the host
   }
 }
 
