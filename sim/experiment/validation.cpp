@@ -78,6 +78,7 @@ const std::vector<Suite>& suites() {
   static const std::vector<Suite> list = {
       {"collectives", "collectives of all sizes against published nccl-tests tables", "nccl-tests.csv", run_collectives_suite},
       {"training", "whole training steps against published iteration times", "korthikanti-2022.csv", run_training_suite},
+      {"kernels", "times of matrix products and attention by shape", "gemm-efficiency.csv", run_kernels_suite},
       {"field", "jobs and collectives that users of real clusters reported", "field-cases.csv", run_field_suite},
   };
   return list;
