@@ -32,7 +32,11 @@ void fused_core(KernelList& out, bool is_forward) {
   const double forward_flops = s.tokens * s.sequence * (w.query_key + w.value);  // two products, causal half
   const double io = s.tokens * (w.operands + w.value) * s.value;
   if (is_forward) {
-    out.add({.name = "attention_core", .kind = KernelClass::kAttentionForward, .flops = forward_flops, .bytes = io, .operations = 3});
+    out.add({.name = "attention_core",
+             .kind = KernelClass::kAttentionForward,
+             .flops = forward_flops,
+             .bytes = io,
+             .operations = 3});
   } else {
     out.add({.name = "attention_core",
              .kind = KernelClass::kAttentionBackward,

@@ -26,9 +26,7 @@ double operand_bytes(DataType type) {
   return 2;
 }
 
-bool converts(DataType type) {
-  return type == DataType::kFp8 || type == DataType::kMxfp8 || type == DataType::kNvfp4;
-}
+bool converts(DataType type) { return type == DataType::kFp8 || type == DataType::kMxfp8 || type == DataType::kNvfp4; }
 
 }  // namespace
 

@@ -71,7 +71,8 @@ void TrainingProgram::build_stages() {
 void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   const auto add = [&](ModelPart part, Direction direction, const char* suffix) {
     const char* name = kPartNames[static_cast<std::size_t>(part)];
-    kernels_.kernels.push_back(fuse(fmt::format("{}_{}", name, suffix), part_kernels(plan_, part, direction, gpu.kernels), gpu));
+    kernels_.kernels.push_back(
+        fuse(fmt::format("{}_{}", name, suffix), part_kernels(plan_, part, direction, gpu.kernels), gpu));
   };
   for (const ModelPart part : kParts) {
     add(part, Direction::kForward, "forward");
