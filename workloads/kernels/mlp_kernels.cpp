@@ -61,7 +61,7 @@ std::int64_t experts_of_rank(const KernelList& out) { return ceil_div(out.model(
 }  // namespace
 
 void mlp_kernels(KernelList& out) {
-  out.norm();
+  if (!out.model().has_one_norm) out.norm();
   feed_forward(out, {.up = "mlp_up",
                      .activation = "activation",
                      .down = "mlp_down",
