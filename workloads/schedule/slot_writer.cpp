@@ -11,7 +11,7 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       cursor_(cursor),
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
-      is_replicated_(program.plan_.replicas() > 1),
+      is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
       gathers_updates_(is_replicated_ && program.plan_.job.distributed_optimizer) {}
 
 bool SlotWriter::write() {
@@ -110,6 +110,7 @@ void SlotWriter::forward(const Unit& unit) {
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
   if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     use_updates(unit, ModelPart::kEmbedding);
     compute(ModelPart::kEmbedding, true);
@@ -120,7 +121,9 @@ void SlotWriter::forward(const Unit& unit) {
   } else {
     layer_forward(unit);
   }
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
+  const bool is_end = unit.index == unit.chunk.count() - 1;
+  if (is_end) settle_exchange();
+  if (is_end && !is_model_end) send(Stream::kPpSendNext, +1);
 }
 
 void SlotWriter::backward(const Unit& unit) {
@@ -128,34 +131,20 @@ void SlotWriter::backward(const Unit& unit) {
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
   if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     enter_part();
     compute(ModelPart::kEmbedding, false);
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
-    part_backward(ModelPart::kHead);
+    for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
     if (plan_.job.recompute == Recompute::kFull) layer_forward(unit);
-    layer_part_backward(unit, ModelPart::kMlp);
-    layer_part_backward(unit, ModelPart::kAttention);
+    layer_backward(unit);
   }
+  if (unit.index == 0) settle_exchange();
   if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
-}
-
-void SlotWriter::layer_forward(const Unit& unit) {
-  for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
-    use_updates(unit, part);
-    enter_part();
-    compute(part, true);
-    leave_part();
-  }
-}
-
-void SlotWriter::layer_part_backward(const Unit& unit, ModelPart part) {
-  enter_part();  // the gradient of what the part left
-  part_backward(part);
-  reduce_ready(unit, part);
 }
 
 // Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
@@ -179,10 +168,12 @@ void SlotWriter::part_backward(ModelPart part) {
 }
 
 void SlotWriter::head_forward() {
-  enter_part();
-  compute(ModelPart::kHead, true);
-  // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
-  for (int i = 0; i < 3; ++i) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) {
+    enter_part();
+    compute(ModelPart::kHead, true);
+    // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
+    for (int k = 0; k < 3; ++k) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  }
 }
 
 // ---- pipeline
@@ -214,13 +205,17 @@ void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
 // ---- data parallel
 
 std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
-  if (unit.is_embedding() || unit.is_head()) {
-    const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
-    return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
-  }
-  return program_.messages_.layer_weights;
+  if (plan_.replicas() == 1) return 0;
+  if (unit.is_layer()) return program_.messages_.layer_weights[has_experts(unit) ? 1 : 0];
+  const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
+  return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
 }
 
+std::int64_t SlotWriter::expert_gather_bytes(const Unit& unit) const {
+  return has_experts(unit) && plan_.expert_replicas() > 1 ? program_.messages_.expert_weights : 0;
+}
+
+// A gather waits for compute first, so that it is not issued too far ahead.
 void SlotWriter::issue_gathers() {
   if (!is_fsdp_ || !is_replicated_) return;
   while (scratch(kGathersIssued) <= scratch(kGathersUsed) + plan_.job.prefetch && scratch(kGatherAction) < action_total()) {
@@ -230,23 +225,29 @@ void SlotWriter::issue_gathers() {
       ++scratch(kGatherAction);
     }
     const std::int64_t bytes = gather_bytes(unit);
-    if (bytes == 0) continue;
+    const std::int64_t of_experts = expert_gather_bytes(unit);
+    if (bytes == 0 && of_experts == 0) continue;
     wait_all(Stream::kDpGather, Stream::kCompute);
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (bytes > 0) collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (of_experts > 0) collective(Stream::kDpGather, CommFamily::kExpertGather, CollectiveKind::kAllGather, of_experts);
     ++scratch(kGathersIssued);
   }
 }
 
 void SlotWriter::use_gather(const Unit& unit) {
-  if (!is_fsdp_ || !is_replicated_ || gather_bytes(unit) == 0) return;
-  constexpr std::int64_t operations_per_gather = 2;  // its wait and itself
-  wait(Stream::kCompute, Stream::kDpGather, operations_per_gather * ++scratch(kGathersUsed));
+  if (!is_fsdp_ || !is_replicated_) return;
+  const int gathers = (gather_bytes(unit) > 0 ? 1 : 0) + (expert_gather_bytes(unit) > 0 ? 1 : 0);
+  if (gathers == 0) return;
+  ++scratch(kGathersUsed);
+  scratch(kGatherOperations) += 1 + gathers;  // the wait before them
+  wait(Stream::kCompute, Stream::kDpGather, scratch(kGatherOperations));
 }
 
 void SlotWriter::gather_updates() {
   if (!gathers_updates_) return;
   for (auto bucket = stage_.buckets.rbegin(); bucket != stage_.buckets.rend(); ++bucket) {
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bucket->weight_bytes);
+    const CommFamily family = bucket->is_expert ? CommFamily::kExpertGather : CommFamily::kDpGather;
+    collective(Stream::kDpGather, family, CollectiveKind::kAllGather, bucket->weight_bytes);
   }
 }
 
@@ -265,11 +266,15 @@ void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
 void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
   if (is_fsdp_) {
+    if (part == ModelPart::kExperts && expert_gather_bytes(unit) > 0) {
+      scatter_gradient(CommFamily::kExpertReduce, program_.messages_.expert_grads);
+    }
+    if (plan_.replicas() == 1) return;
     std::int64_t bytes = 0;
-    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
+    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads[has_experts(unit) ? 1 : 0];
     if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
     if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
-    if (bytes > 0) scatter_gradient(bytes);
+    if (bytes > 0) scatter_gradient(CommFamily::kDpReduce, bytes);
     return;
   }
   if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
@@ -281,9 +286,9 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
 }
 
 // In shard groups the rank's share goes on to the ranks that hold the same one.
-void SlotWriter::scatter_gradient(std::int64_t bytes) {
+void SlotWriter::scatter_gradient(CommFamily family, std::int64_t bytes) {
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+  collective(Stream::kDpReduce, family, CollectiveKind::kReduceScatter, bytes);
   if (!plan_.is_hybrid()) return;
   wait_all(Stream::kDpReplicate, Stream::kDpReduce);
   collective(Stream::kDpReplicate, CommFamily::kDpReplicate, CollectiveKind::kAllReduce, bytes / plan_.optimizer_shards());
@@ -293,7 +298,7 @@ void SlotWriter::push_bucket() {
   const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
   const CollectiveKind kind = gathers_updates_ ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, kind, bucket.bytes);
+  collective(Stream::kDpReduce, bucket.is_expert ? CommFamily::kExpertReduce : CommFamily::kDpReduce, kind, bucket.bytes);
 }
 
 void SlotWriter::finish() {

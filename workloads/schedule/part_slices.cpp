@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/part_slices.h"
+
+#include <string_view>
+
+namespace lockstep {
+namespace {
+
+PartSlice slice_of(ModelPart part, std::string_view kernel) {
+  const auto is = [kernel](std::string_view prefix) { return kernel.substr(0, prefix.size()) == prefix; };
+  switch (part) {
+    case ModelPart::kAttention:
+      if (is("attention_output") || is("residual") || is("dropout_mask")) return PartSlice::kExit;
+      return is("attention") || is("softmax") ? PartSlice::kMiddle : PartSlice::kEntry;
+    case ModelPart::kMlp:
+      if (is("mlp_down") || is("residual") || is("dropout_mask")) return PartSlice::kExit;
+      return is("activation") ? PartSlice::kMiddle : PartSlice::kEntry;
+    case ModelPart::kMoe:
+      return is("shared") ? PartSlice::kMiddle : PartSlice::kEntry;
+    case ModelPart::kEmbedding:
+    case ModelPart::kExperts:
+    case ModelPart::kCombine:
+    case ModelPart::kHead:
+      break;
+  }
+  return PartSlice::kEntry;
+}
+
+}  // namespace
+
+std::vector<KernelWork> slice_kernels(const TrainingPlan& plan, ModelPart part, PartSlice slice, Direction direction) {
+  std::vector<KernelWork> out;
+  for (const KernelWork& work : part_kernels(plan, part, direction)) {
+    if (slice_of(part, work.name) == slice) out.push_back(work);
+  }
+  return out;
+}
+
+}  // namespace lockstep
