@@ -11,6 +11,7 @@
 #include "sim/engine/process_usage.h"
 #include "sim/experiment/runnable_job.h"
 #include "sim/network/ideal_network.h"
+#include "workloads/kernels/performance.h"
 #include "workloads/model/fit.h"
 #include "workloads/model/flops.h"
 #include "workloads/model/memory.h"
@@ -71,7 +72,7 @@ double healthy_seconds(const RunnableJob& job, const ClusterSpec& cluster, const
 void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
   r.tokens_per_s = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len) / r.step_time_s;
   const StepFlops flops = step_flops(plan);
-  const double peak = cluster.server->gpu.peak.training().per_second;
+  const double peak = linear_peak(cluster.server->gpu, plan.job);
   const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
   r.peak_tflops = peak * 1e-12;
   r.tflops_per_gpu = flops.model / per_gpu_second * 1e-12;
@@ -115,7 +116,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
 RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                   const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu));
+  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu, plan.job));
   return run_job(prepared, cluster, plan, *program, place_ranks(plan, prepared.network, options.seed), options);
 }
 

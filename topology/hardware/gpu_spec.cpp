@@ -42,6 +42,7 @@ const FieldTable<PeakRates>& peak_fields() {
         .doc("dense FP16 tensor-core peak, accumulating in FP32");
     t.field("tf32", &PeakRates::tf32).range(kLowestFlops, kHighestFlops).doc("dense TF32 tensor-core peak");
     t.field("fp8", &PeakRates::fp8).range(kLowestFlops, kHighestFlops).doc("dense FP8 tensor-core peak");
+    t.field("fp4", &PeakRates::fp4).range(kLowestFlops, kHighestFlops).doc("dense FP4 tensor-core peak, with block scales");
     t.validate([](const PeakRates& p, Section& at) {
       if (!p.bf16 && !p.fp16) at.error("bf16", "is missing, and so is fp16", "give one of them: training runs at it");
     });
@@ -108,6 +109,15 @@ const FieldTable<GpuEfficiency>& efficiency_fields() {
     t.field("gemm_ramp_k", &GpuEfficiency::gemm_ramp_k)
         .range(0, 4096)
         .doc("an inner product of length K reaches K / (K + this) of that share");
+    t.field("fp8", &GpuEfficiency::fp8)
+        .range({0.01}, {1})
+        .doc("share of the FP8 peak that long 8-bit matrix products reach; absent: that of gemm");
+    t.field("fp4", &GpuEfficiency::fp4)
+        .range({0.01}, {1})
+        .doc("share of the FP4 peak that long 4-bit matrix products reach; absent: that of gemm");
+    t.field("sustained", &GpuEfficiency::sustained)
+        .range({0.1}, {1})
+        .doc("clock that the board's power allows under load, as a share of the one its peaks are stated at; slows all matrix products");
     t.field("attention", &GpuEfficiency::attention)
         .required()
         .range({0.01}, {1})

@@ -28,6 +28,7 @@ struct PeakRates {
   std::optional<FlopRate> fp16;
   std::optional<FlopRate> tf32;
   std::optional<FlopRate> fp8;
+  std::optional<FlopRate> fp4;  // with block scales (NVFP4)
 
   // Of the matrix products of mixed-precision training: BF16, or FP16 on GPUs that have no BF16. PRE: validated, so one is
   // there.
@@ -55,6 +56,9 @@ struct PcieSpec {
 struct GpuEfficiency {
   Fraction gemm{0};                      // long matrix products, of the dense peak
   double gemm_ramp_k = 0;                // an inner product of length K reaches K / (K + this) of it
+  std::optional<Fraction> fp8;           // the same of 8-bit products, of their peak; absent: gemm
+  std::optional<Fraction> fp4;           // ... of 4-bit ones
+  Fraction sustained{1};                 // clock that power allows under load, of the one the peaks are stated at
   Fraction attention{0};                 // fused attention forward, of the dense peak, per executed (causal) operation
   Fraction attention_backward_ratio{1};  // backward's share over forward's
   Fraction hbm{0};                       // memory-bound kernels, of the HBM rate

@@ -4,21 +4,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "topology/hardware/gpu_spec.h"
 
 namespace lockstep {
-
-GpuPerformance performance_of(const GpuSpec& gpu) {
-  const GpuEfficiency& e = gpu.efficiency;
-  return {.peak_flops = gpu.peak.training().per_second,
-          .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
-          .gemm_efficiency = e.gemm.value,
-          .gemm_ramp_k = e.gemm_ramp_k,
-          .hbm_efficiency = e.hbm.value,
-          .attention_efficiency = e.attention.value,
-          .attention_backward_ratio = e.attention_backward_ratio.value,
-          .comm_slowdown = e.comm_slowdown.value};
-}
 
 KernelWork gemm(const char* name, const GemmShape& s) {
   return {.name = name,
@@ -30,12 +17,24 @@ KernelWork gemm(const char* name, const GemmShape& s) {
 
 KernelWork memory_kernel(const char* name, double bytes) { return {.name = name, .bytes = bytes}; }
 
+KernelWork linear(const char* name, const GemmShape& s) {
+  KernelWork work = gemm(name, s);
+  work.kind = KernelClass::kLinear;
+  return work;
+}
+
+double peak_flops(const GpuPerformance& gpu, const KernelWork& work) {
+  return work.kind == KernelClass::kLinear && gpu.linear_peak_flops > 0 ? gpu.linear_peak_flops : gpu.peak_flops;
+}
+
 double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
   switch (work.kind) {
     case KernelClass::kMemory:
       return 1;
     case KernelClass::kGemm:
       return gpu.gemm_efficiency * work.inner / (work.inner + gpu.gemm_ramp_k);
+    case KernelClass::kLinear:
+      return gpu.linear_efficiency.value_or(gpu.gemm_efficiency) * work.inner / (work.inner + gpu.gemm_ramp_k);
     case KernelClass::kAttentionForward:
       return gpu.attention_efficiency;
     case KernelClass::kAttentionBackward:
@@ -48,7 +47,7 @@ double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
   LOCKSTEP_CHECK(gpu.peak_flops > 0 && gpu.hbm_bytes_per_s > 0, "a GPU without speed");
   const double memory = work.bytes / (gpu.hbm_bytes_per_s * gpu.hbm_efficiency);
   if (work.flops <= 0) return memory;
-  return std::max(work.flops / (gpu.peak_flops * efficiency(gpu, work)), memory);
+  return std::max(work.flops / (peak_flops(gpu, work) * efficiency(gpu, work)), memory);
 }
 
 // WHY not an error: a slow enough GPU is a legal question, and a run that meets such a kernel says that it never ends.
