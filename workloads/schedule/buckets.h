@@ -31,6 +31,9 @@ struct GradientBucket {
   GradientPoint ready;            // after this part's backward of the last micro-batch; forward first needs the weights here
 };
 
+// Gradients in a bucket of DeepSpeed's ZeRO (reduce_bucket_size).
+inline constexpr std::int64_t kDeepspeedBucket = 500'000'000;
+
 // A bucket closes when its gradients fill this much: what the job says, or the defaults above.
 struct BucketLimits {
   std::int64_t first = 0;

@@ -59,7 +59,7 @@ void TrainingProgram::build_stages() {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     StageData& data = stages_.emplace_back();
     for (std::int64_t c = 0; c < plan_.job.virtual_stages; ++c) data.chunks.push_back(chunk_units(plan_, stage, c));
-    if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
+    if (plan_.job.strategy != Strategy::kFsdp) data.buckets = gradient_buckets(plan_, stage);
     std::int64_t root = 0;
     if (plan_.is_first(stage)) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
     if (plan_.is_last(stage)) root += stage_part_parameters(plan_, ModelPart::kHead);
