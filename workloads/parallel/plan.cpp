@@ -223,8 +223,13 @@ class Resolver {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
     }
-    if (job_.distributed_optimizer && job_.strategy == Strategy::kFsdp) {
-      fail("distributed_optimizer", "fsdp shards the optimizer already", "strategy: ddp, or distributed_optimizer: false");
+    if (job_.distributed_optimizer && job_.strategy != Strategy::kDdp) {
+      fail("distributed_optimizer",
+           fmt::format("{} shards the optimizer already", job_.strategy == Strategy::kFsdp ? "fsdp" : "zero2"),
+           "strategy: ddp, or distributed_optimizer: false");
+    }
+    if (job_.recompute_layers && job_.recompute != Recompute::kFull) {
+      fail("recompute_layers", "only full recompute has a number of layers", "recompute: full, or no recompute_layers");
     }
     if (job_.model.has_learned_positions() && job_.seq_len > job_.model.max_positions) {
       fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),

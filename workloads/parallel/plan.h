@@ -38,10 +38,10 @@ struct TrainingPlan {
   [[nodiscard]] WeightCuts weight_cuts() const { return {.tp = tp(), .ep = ep(), .expert_tp = expert_tp()}; }
   // Ranks that hold the same weights: dp x cp.
   [[nodiscard]] std::int64_t replicas() const { return layout.replicas(); }
-  // Parts the optimizer's state is cut into; FSDP cuts weights and gradients into as many.
+  // Parts the optimizer's state is cut into; ZeRO-2 cuts gradients into as many, FSDP weights too.
   [[nodiscard]] std::int64_t optimizer_shards() const {
     if (job.strategy == Strategy::kFsdp) return layout.shard_group();
-    return job.distributed_optimizer ? replicas() : 1;
+    return job.distributed_optimizer || job.strategy == Strategy::kZero2 ? replicas() : 1;
   }
   // Sharded in groups that hold copies of each other.
   [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }

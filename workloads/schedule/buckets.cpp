@@ -80,8 +80,13 @@ BucketLimits bucket_limits(const TrainingPlan& plan) {
     limits.other = checked_mul(gradients, bytes_per_element(plan.job.grad_dtype));
     limits.first = limits.other;
   }
+  if (plan.job.strategy == Strategy::kZero2) {
+    limits.other = checked_mul(kDeepspeedBucket, bytes_per_element(plan.job.grad_dtype));
+    limits.first = limits.other;
+  }
+  const bool is_scattered = plan.job.distributed_optimizer || plan.job.strategy == Strategy::kZero2;
   if (plan.job.bucket_size) limits.other = plan.job.bucket_size->count();
-  if (plan.job.bucket_size && plan.job.distributed_optimizer) limits.first = limits.other;
+  if (plan.job.bucket_size && is_scattered) limits.first = limits.other;
   if (plan.job.first_bucket_size) limits.first = plan.job.first_bucket_size->count();
   return limits;
 }

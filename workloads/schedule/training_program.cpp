@@ -109,7 +109,7 @@ void TrainingProgram::build_stages() {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     StageData& data = stages_.emplace_back();
     for (std::int64_t c = 0; c < plan_.job.virtual_stages; ++c) data.chunks.push_back(chunk_units(plan_, stage, c));
-    if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
+    if (plan_.job.strategy != Strategy::kFsdp) data.buckets = gradient_buckets(plan_, stage);
     std::erase_if(data.buckets, [&](const GradientBucket& b) {
       return (b.is_expert ? plan_.expert_replicas() : plan_.replicas()) == 1;  // nobody to reduce with
     });

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a GPU, part by part, against published measurements and by hand.
+#include "workloads/model/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "base/csv.h"
+#include "base/field_table.h"
+#include "tests/support/workload_fixtures.h"
+#include "workloads/model/fit.h"
+#include "workloads/parallel/stage.h"
+
+namespace lockstep {
+namespace {
+
+using test::plan_of;
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
+JobSpec tiny_job(std::int64_t layers) {
+  JobSpec job;
+  job.model = test::tiny(layers);
+  job.seq_len = 128;
+  return job;
+}
+
+// ---- peak memory that BigScience printed
+
+JobSpec bloom_job(const CsvReader& row) {
+  const auto cell = [&](const char* name) { return *parse_int(row[row.column(name)]).value; };
+  JobSpec job;
+  job.model = test::gpt(cell("layers"), cell("hidden"), cell("heads"));
+  job.model.vocab = 250'880;
+  job.model.positions = PositionKind::kAlibi;
+  job.seq_len = 2048;
+  job.tp = cell("tp");
+  job.pp = cell("pp");
+  job.micro_batch = cell("micro_batch");
+  job.gradient_accumulation = cell("micro_batches");
+  job.recompute = Recompute::kFull;
+  job.attention = AttentionKernel::kUnfused;
+  job.distributed_optimizer = true;
+  job.grad_dtype = cell("grads_32_bit") == 1 ? DataType::kFp32 : DataType::kBf16;
+  job.software.framework = Framework::kDeepspeed;
+  return job;
+}
+
+// 79 plans of 1 to 48 stages and micro-batches of 1 to 8. "80GB" occurs among the printed values and the driver leaves less than 80 GiB:
+// they are thousands of the MiB that nvidia-smi counts. Of a printed peak within 1 % by unit and rounding, predicted within 5 % at the
+// median. The far ends: row 44 prints 65 GB for micro-batch 2 and row 45 56 GB for 4; rows 87 and 88 print 44 and 38 GB for one plan.
+TEST(Memory, PeaksOfTheBloomExperimentsAreWithinFivePercentAtTheMedian) {
+  std::ifstream in(LOCKSTEP_TEST_DATA "/memory/bloom-peak-memory.csv");
+  Diagnostics diagnostics;
+  CsvReader rows(in, "bloom-peak-memory.csv", diagnostics);
+  std::vector<double> errors;
+  double bias = 0;
+  while (rows.next()) {
+    const JobSpec job = bloom_job(rows);
+    const std::int64_t gpus = job.tp * job.pp * *parse_int(rows[rows.column("dp")]).value;
+    const double mib_thousands = static_cast<double>(peak_memory(plan_of(job, gpus)).total()) / (1024.0 * 1024 * 1000);
+    const double error = mib_thousands / *parse_double(rows[rows.column("peak_gb")]).value - 1;
+    errors.push_back(std::abs(error));
+    bias += error;
+    EXPECT_LT(std::abs(error), 0.35) << "row " << rows[rows.column("row")] << ": " << mib_thousands;
+  }
+  EXPECT_TRUE(diagnostics.items().empty());
+  ASSERT_EQ(errors.size(), 79u);
+  std::sort(errors.begin(), errors.end());
+  EXPECT_LT(errors[errors.size() / 2], 0.05);
+  EXPECT_LT(errors[errors.size() * 9 / 10], 0.18);
+  EXPECT_NEAR(bias / static_cast<double>(errors.size()), -0.04, 0.02);
+}
+
+// BLOOM: tensor, pipeline, data parallel, the tied embedding and the whole job are five communicators: 0.5 GB + 5 x 154 MB = 1.27 GB, where
+// BigScience measured 1.27 to 1.57 GB for CUDA and NCCL.
+TEST(Memory, CudaAndNcclTakeWhatWasMeasured) {
+  JobSpec job = tiny_job(8);
+  job.model.has_tied_embeddings = true;
+  job.tp = 2;
+  job.pp = 2;
+  const BufferBytes b = stage_memory(plan_of(job, 8), 0).buffer_parts;
+  EXPECT_EQ(communicators_of(plan_of(job, 8), 0), 5);
+  EXPECT_NEAR(static_cast<double>(b.context + b.nccl) * 1e-9, 1.42, 0.155);
+  EXPECT_EQ(stage_memory(plan_of(tiny_job(8), 1), 0).buffer_parts.nccl, 0);
+}
+
+// ---- state by strategy: P weights, D = 8 ranks, 32-bit gradients. DDP 2 + 4 + 12; ZeRO-1 6 + 12/D; ZeRO-2 2 + 16/D; ZeRO-3 18/D.
+TEST(Memory, EachStageOfZeroShardsOneMorePart) {
+  JobSpec job = tiny_job(4);
+  const std::int64_t p = parameter_count(job.model);
+  ASSERT_EQ(p % 8, 0);
+  const auto state = [&] {
+    const MemoryBytes m = peak_memory(plan_of(job, 8));
+    return std::vector<std::int64_t>{m.parameters, m.gradients, m.optimizer};
+  };
+  EXPECT_EQ(state(), (std::vector<std::int64_t>{2 * p, 4 * p, 12 * p}));
+  job.distributed_optimizer = true;
+  EXPECT_EQ(state(), (std::vector<std::int64_t>{2 * p, 4 * p, 12 * p / 8}));
+  job.distributed_optimizer = false;
+  job.strategy = Strategy::kZero2;
+  EXPECT_EQ(state(), (std::vector<std::int64_t>{2 * p, 4 * p / 8, 12 * p / 8}));
+  job.strategy = Strategy::kFsdp;
+  EXPECT_EQ(state(), (std::vector<std::int64_t>{2 * p / 8, 4 * p / 8, 12 * p / 8}));
+}
+
+// Half of 12 P goes to the host, with room for the 32-bit gradients of that half: 6 P stay, 8 P go.
+TEST(Memory, OffloadMovesItsShareOfTheOptimizerToTheHost) {
+  JobSpec job = tiny_job(4);
+  const std::int64_t p = parameter_count(job.model);
+  EXPECT_EQ(peak_memory(plan_of(job, 1)).host, 0);
+  job.optimizer_offload = Fraction{0.5};
+  const MemoryBytes m = peak_memory(plan_of(job, 1));
+  EXPECT_EQ(m.optimizer, 6 * p);
+  EXPECT_EQ(m.host, 8 * p);
+}
+
+// 16-bit weights, or casts of the layers to 8 bits as stored and transposed: 2 bytes each. Copied weights hold both, sharded updates only
+// the casts; embedding and head keep 16 bits.
+TEST(Memory, EightBitProductsReadTwoCastsOfTheWeights) {
+  JobSpec job = tiny_job(4);
+  const std::int64_t p = parameter_count(job.model);
+  const std::int64_t layers =
+      4 * (part_parameters(job.model, ModelPart::kAttention) + part_parameters(job.model, ModelPart::kMlp));
+  job.precision = DataType::kFp8;
+  EXPECT_EQ(peak_memory(plan_of(job, 2)).parameters, 2 * p + 2 * layers);
+  job.distributed_optimizer = true;
+  EXPECT_EQ(peak_memory(plan_of(job, 2)).parameters, 2 * p);
+  job.precision = DataType::kFp32;
+  EXPECT_EQ(peak_memory(plan_of(job, 2)).parameters, 4 * p);
+  EXPECT_EQ(peak_memory(plan_of(job, 2)).optimizer, 8 * p / 2);
+}
+
+// ---- recompute of some layers: of 6 layers of a stage the first 2 keep their input (2 s h) alone.
+TEST(Memory, RecomputeOfSomeLayersKeepsTheOthersWhole) {
+  JobSpec job = tiny_job(18);
+  job.pp = 3;
+  job.gradient_accumulation = 8;
+  job.recompute = Recompute::kFull;
+  job.recompute_layers = 2;
+  const TrainingPlan plan = plan_of(job, 3);
+  const std::int64_t layer = layer_activation_bytes(plan);
+  const std::int64_t in_flight = 2;  // of the middle stage
+  EXPECT_EQ(stage_memory(plan, 1).activations, in_flight * (4 * layer + 2 * (2 * 128 * 256)) + layer);
+  job.recompute_layers = 0;
+  EXPECT_EQ(stage_memory(plan_of(job, 3), 1).activations, in_flight * 6 * layer);
+}
+
+// Two chunks of 3 layers a stage, the first 4 recomputed: all of the first chunk and one of the second.
+TEST(Memory, RecomputedLayersAreCountedFromTheFirstChunkOn) {
+  JobSpec job = tiny_job(12);
+  job.pp = 2;
+  job.virtual_stages = 2;
+  job.gradient_accumulation = 4;
+  job.recompute = Recompute::kFull;
+  job.recompute_layers = 4;
+  const TrainingPlan plan = plan_of(job, 2);
+  EXPECT_EQ(recomputed_layers(plan, 0, 0), 3);
+  EXPECT_EQ(recomputed_layers(plan, 0, 1), 1);
+}
+
+// ---- experts: 4 tokens-worth of arithmetic by hand. s = 128 tokens, top_k 2, h = 256, experts of 512, gated: dispatched inputs
+// 2 s k h, two branches and their product 3 x 2 s k f, scores before and after the softmax 2 x 4 s E; twice as much of the first two with skew 2.
+TEST(Memory, ExpertLayersKeepWhatArrives) {
+  JobSpec job = tiny_job(4);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 512};
+  const TrainingPlan plan = plan_of(job, 1);
+  const std::int64_t around = layer_activation_bytes(plan) - 3 * 2 * 128 * 512;
+  const std::int64_t scores = 2 * 4 * 128 * 8;
+  const std::int64_t arrived = 2 * 128 * 2 * 256 + 3 * 2 * 128 * 2 * 512;
+  EXPECT_EQ(expert_layer_activation_bytes(plan), around + scores + arrived);
+  TrainingPlan skewed = plan;
+  skewed.job.ep = 4;
+  skewed.job.expert_skew = 2;
+  EXPECT_EQ(expert_layer_activation_bytes(skewed), around + scores + 2 * arrived);
+}
+
+// One dense layer, then every second one has experts: of 8 layers 2, 4 and 6; on two stages the first holds layer 2 alone.
+TEST(Memory, StagesKnowWhichOfTheirLayersHaveExperts) {
+  JobSpec job = tiny_job(8);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 512, .dense_layers = 1, .interval = 2};
+  job.pp = 2;
+  const TrainingPlan plan = plan_of(job, 2);
+  EXPECT_EQ(stage_layer_counts(plan, 0).expert, 1);
+  EXPECT_EQ(stage_layer_counts(plan, 1).expert, 2);
+  EXPECT_EQ(stage_layer_counts(plan, 1).dense, 2);
+}
+
+// ---- what would make it fit
+
+// Activations of 24 layers do not fit, those of 24 - n and n inputs do: the fewest layers are named.
+TEST(Memory, TheFewestLayersToRecomputeAreNamed) {
+  JobSpec job;
+  job.model = test::llama3_8b();
+  job.seq_len = 8192;
+  job.strategy = Strategy::kFsdp;
+  const TrainingPlan plan = plan_of(job, 64);
+  const std::int64_t capacity = peak_memory(plan).total() - 4 * layer_activation_bytes(plan);
+  const std::vector<std::string> ways = ways_to_fit(plan, capacity);
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [](const std::string& w) { return w.starts_with("recompute: full, "); });
+  ASSERT_NE(found, ways.end());
+  job.recompute = Recompute::kFull;
+  job.recompute_layers = *parse_int(found->substr(found->rfind(' ') + 1)).value;
+  EXPECT_LE(peak_memory(plan_of(job, 64)).total(), capacity);
+  --*job.recompute_layers;
+  EXPECT_GT(peak_memory(plan_of(job, 64)).total(), capacity);
+}
+
+// 18 P of 8 G weights are 135 GiB; ZeRO-2 over 16 ranks leaves 2 P + P, offload of the optimizer 6 P: 45 GiB.
+TEST(Memory, ZeroAndOffloadAreAmongTheWays) {
+  JobSpec job;
+  job.model = test::llama3_8b();
+  job.seq_len = 2048;
+  const std::vector<std::string> ways = ways_to_fit(plan_of(job, 16), 80 * kGib);
+  for (const char* way :
+       {"distributed_optimizer: true", "strategy: zero2", "strategy: fsdp", "optimizer_offload: 1", "tp: 2"}) {
+    EXPECT_NE(std::find(ways.begin(), ways.end(), way), ways.end()) << way;
+  }
+  EXPECT_EQ(std::find(ways.begin(), ways.end(), "tp: 4"), ways.end()) << "tp: 2 is enough";
+}
+
+}  // namespace
+}  // namespace lockstep
