@@ -159,6 +159,7 @@ std::vector<ParameterTensor> parameter_tensors(const TransformerSpec& m, ModelPa
 
 std::vector<ParameterTensor> mtp_tensors(const TransformerSpec& m) {
   std::vector<ParameterTensor> out;
+  out.reserve(4);  // WHY: without it GCC 12 sees an overflow that is not there
   append_norm(m, "mtp_hidden_norm", out);
   append_norm(m, "mtp_embedding_norm", out);
   out.push_back(split("mtp_projection", m.hidden, 2 * m.hidden));

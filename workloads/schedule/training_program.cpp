@@ -39,7 +39,7 @@ KernelId weight_gradient_kernel_id(ModelPart part) {
 }
 
 KernelId slice_kernel_id(ModelPart part, PartSlice slice, bool is_forward) {
-  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice);
+  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice) - 1;
   return KernelId(static_cast<std::uint32_t>(3 * kPartCount + 2 * number + (is_forward ? 0 : 1)));
 }
 
@@ -136,10 +136,10 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   for (const ModelPart part : kModelParts) {
     for (const PartSlice slice : kPartSlices) {
       for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice)],
+        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice) - 1],
                                                direction == Direction::kForward ? "forward" : "backward");
         const bool is_there = has_part(plan_.job.model, part);
-        add(part, suffix, is_there ? slice_kernels(plan_, part, slice, direction) : std::vector<KernelWork>{});
+        add(part, suffix, is_there ? part_kernels(plan_, part, direction, slice) : std::vector<KernelWork>{});
       }
     }
   }
