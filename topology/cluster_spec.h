@@ -17,9 +17,11 @@
 #include "topology/faults/fault_spec.h"
 #include "topology/hardware/network_spec.h"
 #include "topology/hardware/server_spec.h"
+#include "topology/hardware/software_spec.h"
 #include "topology/hardware/tuning_spec.h"
 #include "topology/network.h"
 #include "topology/routing/router.h"
+#include "topology/gpu_variation.h"
 #include "topology/stragglers.h"
 
 namespace lockstep {
@@ -41,7 +43,9 @@ struct ClusterSpec {
   std::optional<int> queue_pairs;
   std::optional<Fraction> flowlet_share;
   TuningSpec tuning;  // of the collective library
+  SoftwareHistory software;  // what releases of training software bring
   std::optional<StragglerSpec> stragglers;
+  std::optional<VariationSpec> gpu_variation;
   std::vector<FaultSpec> faults;
   std::optional<Duration> reroute_after;  // none: as the transport's
   std::optional<UsdPerHour> price_per_gpu_hour;

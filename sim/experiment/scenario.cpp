@@ -41,7 +41,7 @@ void check_jobs(const ScenarioSpec& spec, Section& s) {
       s.error(join_path("job", key), std::move(message), std::move(hint));
     };
     (void)resolve_plan(*spec.job, size_of(spec.cluster), report);
-    (void)check_kernels(*spec.job, spec.cluster.server->gpu, report);
+    (void)check_kernels(*spec.job, spec.cluster.server->gpu, spec.cluster.software, report);
   } else if (spec.jobs.empty()) {
     s.error("job", "there is nothing to run", "job: NAME, or jobs: [{name: ..., job: NAME, gpus: N}, ...]");
   } else {

@@ -140,7 +140,7 @@ std::vector<ScheduledJob> resolve_jobs(const std::vector<JobEntry>& entries, con
         report(join_path(is_own ? path : join_path(path, "job"), key), std::move(message), std::move(hint));
       };
       std::optional<TrainingPlan> plan = resolve_plan(job, size, report_key);
-      const bool runs_there = !cluster.server || check_kernels(job, cluster.server->gpu, report_key);
+      const bool runs_there = !cluster.server || check_kernels(job, cluster.server->gpu, cluster.software, report_key);
       if (plan && runs_there) jobs.push_back({entries[i].name, entries[i].start, *std::move(plan)});
     }
   }

@@ -32,43 +32,85 @@ void fused_core(KernelList& out, bool is_forward) {
   const double forward_flops = s.tokens * s.sequence * (w.query_key + w.value);  // two products, causal half
   const double io = s.tokens * (w.operands + w.value) * s.value;
   if (is_forward) {
-    out.add({"attention_core", KernelClass::kAttentionForward, forward_flops, io, 0});
+    out.add({.name = "attention_core", .kind = KernelClass::kAttentionForward, .flops = forward_flops, .bytes = io, .operations = 3});
   } else {
-    out.add({"attention_core", KernelClass::kAttentionBackward, kFlashBackward * forward_flops, 2 * io, 0});
+    out.add({.name = "attention_core",
+             .kind = KernelClass::kAttentionBackward,
+             .flops = kFlashBackward * forward_flops,
+             .bytes = 2 * io,
+             .operations = 3});
   }
 }
 
-// Scores are written and read again by every kernel: products, masked softmax, dropout.
-void unfused_core(KernelList& out, bool is_forward) {
-  const RankSizes& s = out.sizes();
-  const CoreWidths w = core_widths(out);
-  const double scores = s.tokens * s.sequence * s.rank_heads;
-  const auto product = [&](const char* name, double width, double inner) {
-    const double operands = 2 * s.tokens * width * s.value;
-    out.add({name, KernelClass::kGemm, 2 * s.tokens * s.sequence * width, operands + scores * s.value, inner});
-  };
-  const auto pass = [&](const char* name, double passes, double mask) {
-    out.add(memory_kernel(name, scores * (passes * s.value + mask)));
-  };
-  const bool has_dropout = out.model().has_dropout;
-  if (is_forward) {
-    product("attention_scores", w.query_key, w.query_key / s.rank_heads);
-    pass("softmax", 2, 0);
-    if (has_dropout) pass("attention_dropout", 2, kDropoutMask);
-    product("attention_context", w.value, s.sequence);
-    return;
-  }
-  product("attention_grad_scores", w.value, w.value / s.rank_heads);
-  product("attention_grad_value", w.value, s.sequence);
-  if (has_dropout) pass("attention_dropout", 2, kDropoutMask);
-  pass("softmax", 3, 0);
-  product("attention_grad_query", w.query_key, s.sequence);
-  product("attention_grad_key", w.query_key, s.sequence);
+// The kernel of Megatron-LM that scales, masks and normalises at once: from 17 tokens up to what the release allows, and only where
+// lengths and rows fall into fours (megatron/model/fused_softmax.py).
+bool has_fused_softmax(const KernelList& out) {
+  const TrainingPlan& plan = out.plan();
+  const std::int64_t rows = plan.job.micro_batch * static_cast<std::int64_t>(out.sizes().rank_heads);
+  return out.sizes().sequence <= out.choice().fused_softmax_limit && plan.job.seq_len > 16 && plan.job.seq_len % 4 == 0 &&
+         rows % 4 == 0;
 }
+
+// Scores are written and read again by every kernel: products, masked softmax, dropout. Products are batches over heads and sequences.
+class UnfusedCore {
+ public:
+  explicit UnfusedCore(KernelList& out) : out_(out), widths_(core_widths(out)) {}
+
+  void forward() {
+    product("attention_scores", s().sequence, widths_.query_key / s().rank_heads, 2);
+    softmax(2, kUnfusedSoftmax);
+    dropout();
+    product("attention_context", widths_.value / s().rank_heads, s().sequence, 2);
+  }
+  void backward() {
+    const double head = widths_.value / s().rank_heads;
+    const double key = widths_.query_key / s().rank_heads;
+    product("attention_grad_scores", s().sequence, head, 1);
+    product("attention_grad_value", head, s().sequence, 1);
+    dropout();
+    softmax(3, kUnfusedSoftmax);
+    product("attention_grad_query", key, s().sequence, 1);
+    product("attention_grad_key", key, s().sequence, 1);
+  }
+
+ private:
+  // Passes over 16-bit scores without the fused kernel: scaled, masked (and the mask read), to 32 bits, normalised there, back to 16.
+  static constexpr double kUnfusedSoftmax = 12;
+
+  [[nodiscard]] const RankSizes& s() const { return out_.sizes(); }
+  [[nodiscard]] double scores() const { return s().tokens * s().sequence * s().rank_heads; }
+
+  void product(const char* name, double n, double k, double operations) {
+    KernelWork work = gemm(name, {.m = s().queries,
+                                  .n = n,
+                                  .k = k,
+                                  .in = s().value,
+                                  .out = s().value,
+                                  .batch = s().rank_heads * s().tokens / s().queries});
+    work.operations = operations;
+    out_.add(work);
+  }
+  void pass(const char* name, double passes, double mask, double operations) {
+    KernelWork work = memory_kernel(name, scores() * (passes * s().value + mask));
+    work.operations = operations;
+    out_.add(work);
+  }
+  void softmax(double fused, double unfused) {
+    const bool is_fused = has_fused_softmax(out_);
+    pass("softmax", is_fused ? fused : unfused, 0, is_fused ? 1 : 5);
+  }
+  void dropout() {
+    if (out_.model().has_dropout) pass("attention_dropout", 2, kDropoutMask, 1);
+  }
+
+  KernelList& out_;
+  CoreWidths widths_;
+};
 
 void core(KernelList& out, bool is_forward) {
   if (out.plan().job.attention == AttentionKernel::kUnfused) {
-    unfused_core(out, is_forward);
+    UnfusedCore unfused(out);
+    is_forward ? unfused.forward() : unfused.backward();
   } else {
     fused_core(out, is_forward);
   }
@@ -106,10 +148,10 @@ void attention_kernels(KernelList& out) {
     out.set_slice(PartSlice::kEntry);
     out.product({.name = "qkv", .m = s.tokens, .n = s.qkv_width(), .k = s.hidden, .is_entry = true});
     out.set_slice(PartSlice::kMiddle);
-    if (out.model().has_qk_norm) out.memory("qk_norm", s.tokens * (s.rank_heads + s.rank_kv_heads) * s.head_dim, 2, 3);
-    if (out.model().positions == PositionKind::kRotary) {
-      out.memory("rotary", s.tokens * (s.rank_heads + s.rank_kv_heads) * s.head_dim, 2, 2);
-    }
+    const double heads = s.tokens * (s.rank_heads + s.rank_kv_heads) * s.head_dim;
+    if (out.model().has_qk_norm) out.pointwise("qk_norm", heads, {2, 3, 2}, {12, 20, 12});
+    // Eager: halves swapped with a sign, two products, their sum, for q and for k.
+    if (out.model().positions == PositionKind::kRotary) out.pointwise("rotary", heads, {2, 2}, {10, 10, 10});
   }
   if (out.is_backward()) {
     if (out.plan().job.recompute == Recompute::kSelective) core(out, true);
@@ -118,7 +160,7 @@ void attention_kernels(KernelList& out) {
     core(out, true);
   }
   out.set_slice(PartSlice::kExit);
-  out.product({.name = "attention_output", .m = s.tokens, .n = s.hidden, .k = core_widths(out).value});
+  out.product({.name = "attention_output", .m = s.tokens, .n = s.hidden, .k = core_widths(out).value, .is_exit = true});
   out.set_slice(PartSlice::kMiddle);
   out.residual();
 }

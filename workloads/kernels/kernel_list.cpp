@@ -35,6 +35,7 @@ bool converts(DataType type) {
 RankSizes::RankSizes(const TrainingPlan& p)
     : tokens(static_cast<double>(p.micro_batch_tokens())),
       sequence(static_cast<double>(p.job.seq_len)),
+      queries(tokens / static_cast<double>(p.job.micro_batch)),
       hidden(static_cast<double>(p.job.model.hidden)),
       head_dim(static_cast<double>(p.job.model.head_dim)),
       rank_heads(static_cast<double>(ceil_div(p.job.model.heads, p.tp()))),
@@ -52,11 +53,17 @@ void KernelList::add(KernelWork work) {
 
 bool KernelList::is_weight_gradient_apart(const Projection& p) const { return p.is_entry && plan_.splits_backward(); }
 
-KernelWork KernelList::work_of(const Projection& p, const GemmShape& s) const {
-  KernelWork work = p.is_quantised ? linear(p.name, s) : gemm(p.name, s);
-  work.flops *= p.batch;
-  work.bytes *= p.batch;
-  return work;
+KernelWork KernelList::work_of(const Projection& p, const GemmShape& s) {
+  return p.is_quantised ? linear(p.name, s) : gemm(p.name, s);
+}
+
+// Tensor-parallel ones, which the host starts too: the sum of the part's output, or of the gradient of its input; with sequence
+// parallelism also the gathering before.
+double KernelList::collectives(const Projection& p) const {
+  if (plan_.tp() == 1) return 0;
+  const bool sums = is_forward() ? p.is_exit : p.is_entry;
+  const bool gathers = plan_.job.sequence_parallel && (is_forward() ? p.is_entry : p.is_exit);
+  return (sums ? 1 : 0) + (gathers ? 1 : 0);
 }
 
 void KernelList::quantise(const Projection& p, double elements) {
@@ -70,29 +77,56 @@ void KernelList::product(const Projection& p) {
   const double in = p.is_quantised ? operand_bytes(plan_.job.precision) : sizes_.value;
   if (direction_ == Direction::kForward) {
     quantise(p, p.batch * p.m * p.k);
-    add(work_of(p, {.m = p.m, .n = p.n, .k = p.k, .in = in, .out = sizes_.value}));
+    KernelWork work = work_of(p, {.m = p.m, .n = p.n, .k = p.k, .in = in, .out = sizes_.value, .batch = p.batch});
+    work.operations += collectives(p);
+    add(work);
     return;
   }
   const bool is_apart = is_weight_gradient_apart(p);
   if (direction_ == Direction::kBackward) {
     quantise(p, p.batch * p.m * p.n);
-    add(work_of(p, {.m = p.m, .n = p.k, .k = p.n, .in = in, .out = sizes_.value}));
+    KernelWork work = work_of(p, {.m = p.m, .n = p.k, .k = p.n, .in = in, .out = sizes_.value, .batch = p.batch});
+    work.operations += collectives(p);
+    add(work);
   }
   if (is_apart == (direction_ == Direction::kWeightGradient)) {
-    add(work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = 2 * sizes_.grad}));
+    KernelWork work = work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = 2 * sizes_.grad, .batch = p.batch});
+    work.operations = 2;  // and is added to what other micro-batches left
+    work.exposed_bytes = p.batch * p.k * p.n * (2 * sizes_.grad - sizes_.value);
+    add(work);
   }
 }
 
-void KernelList::memory(const char* name, double elements, double forward_passes, double backward_passes) {
+void KernelList::memory(const char* name, double elements, double forward_passes, double backward_passes, double operations) {
   if (direction_ == Direction::kWeightGradient) return;
-  add(memory_kernel(name, elements * sizes_.value * (is_forward() ? forward_passes : backward_passes)));
+  KernelWork work = memory_kernel(name, elements * sizes_.value * (is_forward() ? forward_passes : backward_passes));
+  work.operations = operations;
+  add(work);
+}
+
+void KernelList::pointwise(const char* name, double elements, Passes fused, Passes eager) {
+  const Passes& p = choice_.fuses_pointwise ? fused : eager;
+  memory(name, elements, p.forward, p.backward, p.operations);
+}
+
+// RMSNorm in eager operations: in 32 bits the square, its mean, the root, the product, back to 16 bits, the weight.
+void KernelList::norm() {
+  const double elements = sizes_.norm_tokens * sizes_.hidden;
+  if (model().norm == NormKind::kLayer) return memory("norm", elements, 2, 3);
+  pointwise("norm", elements, {2, 3}, {12, 20, 6});
 }
 
 void KernelList::residual() {
-  memory("residual", sizes_.norm_tokens * sizes_.hidden, 3, 3);
-  if (model().has_dropout && direction_ != Direction::kWeightGradient) {
-    add(memory_kernel("dropout_mask", sizes_.norm_tokens * sizes_.hidden * kDropoutMask));
-  }
+  const bool has_dropout = model().has_dropout;
+  const double elements = sizes_.norm_tokens * sizes_.hidden;
+  // Eager: the bias, dropout and the sum one by one.
+  const double biases = model().has_linear_biases ? 1 : 0;
+  const double drops = has_dropout ? 1 : 0;
+  pointwise("residual", elements, {3, 3}, {3 + 2 * biases + 2 * drops, 3 + 2 * drops, 1 + biases + drops});
+  if (!has_dropout || direction_ == Direction::kWeightGradient) return;
+  KernelWork mask = memory_kernel("dropout_mask", elements * kDropoutMask);
+  mask.operations = 0;  // moved by the same kernel
+  add(mask);
 }
 
 }  // namespace lockstep

@@ -13,6 +13,8 @@
 namespace lockstep {
 namespace {
 
+constexpr double kBackwardHost = 1.5;  // of forward's
+
 double as_double(std::int64_t v) { return static_cast<double>(v); }
 
 double branches(const KernelList& out) { return out.model().is_gated ? 2 : 1; }
@@ -38,10 +40,13 @@ void feed_forward(KernelList& out, const FeedForward& f) {
   enter(PartSlice::kEntry);
   out.product({.name = f.up, .m = f.m, .n = b * f.ffn, .k = hidden, .batch = f.batch, .is_entry = f.is_dense});
   enter(PartSlice::kMiddle);
-  // Reads every branch, writes the product; backward reads both and the gradient, and writes every branch's gradient.
-  out.memory(f.activation, f.batch * f.m * f.ffn, b + 1, 2 * b + 1);
+  // Reads every branch, writes the product; backward reads both and the gradient, and writes every branch's gradient. Eager: gated, the
+  // function of the gate, then the product; plain, the bias, then the function.
+  const double biases = out.model().has_linear_biases ? 1 : 0;
+  const double eager = out.model().is_gated ? 2 : 1 + biases;
+  out.pointwise(f.activation, f.batch * f.m * f.ffn, {b + 1, 2 * b + 1}, {out.model().is_gated ? 5 : 2 + 2 * biases, 3 * eager + 2, eager});
   enter(PartSlice::kExit);
-  out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch});
+  out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch, .is_exit = f.is_dense});
   enter(PartSlice::kMiddle);
 }
 
@@ -80,8 +85,8 @@ void router_kernels(KernelList& out) {
   out.product({.name = "router", .m = tokens, .n = as_double(moe.experts), .k = s.hidden, .is_quantised = false});
   // Scores in 32 bits: softmax or sigmoid, top-k, mask and map of the chosen.
   constexpr double kScorePasses = 2 * 6;  // in 16-bit values
-  out.memory("top_k", tokens * as_double(moe.experts), kScorePasses, kScorePasses);
-  out.memory("permute", copies(out) * s.hidden, 2, 2);
+  out.memory("top_k", tokens * as_double(moe.experts), kScorePasses, kScorePasses, 6);
+  out.memory("permute", copies(out) * s.hidden, 2, 2, 2);
   out.set_slice(PartSlice::kMiddle);
   if (moe.shared_ffn == 0) return;
   feed_forward(out, {.up = "shared_up",
@@ -99,6 +104,9 @@ void expert_kernels(KernelList& out) {
   const JobSpec& job = out.plan().job;
   const double experts = as_double(experts_of_rank(out));
   const double rows = copies(out) * job.expert_skew;
+  if (out.is_forward() || out.is_backward()) {
+    out.add({.name = "counts", .operations = 0, .expert_parts = out.is_forward() ? 1.0 : kBackwardHost});
+  }
   if (experts > 1 && job.ep > 1) out.memory("sort_by_expert", rows * out.sizes().hidden, 4, 4);  // and back
   feed_forward(out, {.up = "experts_up",
                      .activation = "experts_activation",
@@ -112,7 +120,7 @@ void combine_kernels(KernelList& out) {
   if (!out.model().moe) return;
   const RankSizes& s = out.sizes();
   // Every copy is read, weighted and added to its token; backward writes a gradient for every copy.
-  out.memory("unpermute", copies(out) * s.hidden + routed_tokens(out) * s.hidden, 1, 1);
+  out.memory("unpermute", copies(out) * s.hidden + routed_tokens(out) * s.hidden, 1, 1, 2);
   out.residual();
 }
 

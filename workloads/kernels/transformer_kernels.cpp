@@ -49,11 +49,12 @@ void add_part(KernelList& out, ModelPart part) {
 
 }  // namespace
 
-std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, PartSlice slice) {
-  KernelList list(plan, direction);
+std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice,
+                                     PartSlice slice) {
+  KernelList list(plan, direction, choice);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
-  std::erase_if(works, [slice](const KernelWork& w) { return w.bytes <= 0 || (slice != PartSlice::kAll && w.slice != slice); });
+  std::erase_if(works, [slice](const KernelWork& w) { return (w.bytes <= 0 && w.expert_parts <= 0) || (slice != PartSlice::kAll && w.slice != slice); });
   return works;
 }
 
@@ -61,7 +62,9 @@ std::vector<KernelWork> optimizer_kernels(const TrainingPlan& plan, std::int64_t
   constexpr double state = 3 * 4;  // master weight and two moments, 32 bits
   const auto grad = static_cast<double>(bytes_per_element(plan.job.grad_dtype));
   const auto weight = static_cast<double>(bytes_per_element(plan.job.precision));
-  return {memory_kernel("adam", static_cast<double>(parameters) * (2 * state + grad + weight))};
+  KernelWork adam = memory_kernel("adam", static_cast<double>(parameters) * (2 * state + grad + weight));
+  adam.steps = 1;
+  return {adam};
 }
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 // forward kernels again, but does include that of the attention core (Recompute::kSelective).
 // Of the slices of a part kEntry, kMiddle and kExit together are kAll; norms and residuals are of the middle.
 [[nodiscard]] std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
-                                                   PartSlice slice = PartSlice::kAll);
+                                                   const KernelChoice& choice = {}, PartSlice slice = PartSlice::kAll);
 
 // Adam over `parameters` local parameters: reads gradient, master weight and two moments, writes the last three and the
 // 16-bit weight. Bound by memory.

@@ -126,7 +126,7 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
     kernels_.kernels.push_back(fuse(fmt::format("{}_{}", kPartNames[static_cast<std::size_t>(part)], suffix), kernels, gpu));
   };
   const auto kernels_of = [&](ModelPart part, Direction direction) {
-    return has_part(plan_.job.model, part) ? part_kernels(plan_, part, direction) : std::vector<KernelWork>{};
+    return has_part(plan_.job.model, part) ? part_kernels(plan_, part, direction, gpu.kernels) : std::vector<KernelWork>{};
   };
   for (const ModelPart part : kModelParts) {
     add(part, "forward", kernels_of(part, Direction::kForward));
@@ -139,13 +139,14 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
         const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice) - 1],
                                                direction == Direction::kForward ? "forward" : "backward");
         const bool is_there = has_part(plan_.job.model, part);
-        add(part, suffix, is_there ? part_kernels(plan_, part, direction, slice) : std::vector<KernelWork>{});
+        add(part, suffix, is_there ? part_kernels(plan_, part, direction, gpu.kernels, slice) : std::vector<KernelWork>{});
       }
     }
   }
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     const std::int64_t parameters = stage_optimizer_parameters(plan_, stage);
     kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
+    kernels_.kernels.back().awaits_gpu = true;  // the norm of the gradients comes to the host
   }
 }
 
