@@ -12,7 +12,7 @@ MemoryReport report_memory(const TrainingPlan& plan, std::int64_t capacity, cons
   MemoryReport r;
   r.capacity = capacity;
   for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
-    const MemoryBytes m = stage_memory(plan, stage);
+    const MemoryBytes m = held_within(stage_memory(plan, stage), capacity);
     const Rank first = plan.layout.rank_of({.pp = static_cast<std::uint32_t>(stage)});
     r.stages.push_back({.stage = stage,
                         .rank = first.value(),

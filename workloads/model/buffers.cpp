@@ -16,7 +16,8 @@ constexpr std::int64_t kMebibyte = 1024 * 1024;
 constexpr std::int64_t kContext = 500'000'000;
 constexpr std::int64_t kNcclChannels = 16;
 constexpr std::int64_t kNcclChannel = 4 * kMebibyte + 512 * 1024 + 120 * 640 * 8 * 8;  // Simple, LL, LL128
-constexpr std::int64_t kCublas = 32 * kMebibyte;  // NVIDIA's recommendation for Hopper, PyTorch's default there
+constexpr std::int64_t kCublas = 32 * kMebibyte;        // NVIDIA's recommendation for Hopper, PyTorch's default there
+constexpr std::int64_t kDeepspeedLive = 1'000'000'000;  // stage3_max_live_parameters
 constexpr std::int64_t kFragmentationPercent = 10;
 constexpr std::int64_t kHalf = 2;  // bytes of a 16-bit value
 
@@ -55,6 +56,10 @@ std::int64_t gathered_bytes(const TrainingPlan& plan, std::int64_t stage) {
     const std::int64_t ahead = std::min(job.prefetch, layers - 1);
     const std::int64_t gathered = checked_mul(1 + ahead, weights.largest_layer) + weights.root;
     const std::int64_t leaving = 2 * weights.largest_layer + weights.root;  // being produced, and being reduced
+    if (job.software.framework == Framework::kDeepspeed) {
+      const std::int64_t live = std::min(gathered, kDeepspeedLive);
+      return checked_mul(live, bytes_per_element(job.precision)) + checked_mul(std::min(leaving, kDeepspeedBucket), grad);
+    }
     return checked_mul(gathered, bytes_per_element(job.precision)) + checked_mul(leaving, grad);
   }
   if (job.software.framework == Framework::kDeepspeed && plan.optimizer_shards() > 1) {

@@ -5,7 +5,8 @@
 //   context        0.5 GB: CUDA context and the kernels of the frameworks
 //   nccl           147 MiB a communicator: 16 channels of 4 MiB (Simple), 0.5 MiB (LL) and 4.69 MiB (LL128); NCCL v2.30.7, device.h
 //   gathered       FSDP: units gathered ahead and the root unit, gradients being produced and being reduced. ZeRO-2, and DeepSpeed's
-//                  ZeRO-1: a bucket (two where reduction overlaps). PyTorch's DDP: its buckets are a second copy of all gradients
+//                  ZeRO-1: a bucket (two where reduction overlaps). DeepSpeed's ZeRO-3 gathers tensor by tensor, at most 1 G
+//                  weights at a time (stage3_max_live_parameters). PyTorch's DDP: its buckets are a second copy of all gradients
 //                  (gradient_as_bucket_view off). DeepSpeed's ZeRO-1 casts its share of 16-bit gradients to 32 bits for the update
 //   logits         16-bit logits or their gradient, beside the 32-bit softmax among the activations, which becomes its own gradient
 //                  in place (Megatron-LM, vocab_parallel_cross_entropy)

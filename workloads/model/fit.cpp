@@ -108,7 +108,7 @@ bool fits(JobSpec job, std::int64_t gpus, std::int64_t capacity) {
   job.placement = {};
   if (job.global_batch) job.gradient_accumulation.reset();
   const std::optional<TrainingPlan> plan = resolve_plan(job, gpus, ReportFault());
-  return plan && peak_memory(*plan).total() <= capacity;
+  return plan && fits_into(*plan, capacity);
 }
 
 // Fewest layers of each stage whose recomputation is enough; nothing where that is none or all of a stage.
@@ -118,7 +118,7 @@ std::optional<std::int64_t> layers_to_recompute(const TrainingPlan& plan, std::i
   changed.job.recompute = Recompute::kFull;
   const auto fits_with = [&](std::int64_t layers) {
     changed.job.recompute_layers = layers;
-    return peak_memory(changed).total() <= capacity;
+    return fits_into(changed, capacity);
   };
   std::int64_t too_few = plan.job.recompute_layers.value_or(0);
   std::int64_t enough = *std::max_element(plan.stage_layers.begin(), plan.stage_layers.end());
@@ -134,12 +134,13 @@ std::optional<std::int64_t> layers_to_recompute(const TrainingPlan& plan, std::i
 
 std::vector<std::string> ways_to_fit(const TrainingPlan& plan, std::int64_t capacity) {
   std::vector<std::string> out;
-  if (peak_memory(plan).total() <= capacity) return out;
+  if (fits_into(plan, capacity)) return out;
   const std::int64_t gpus = plan.layout.world_size();
   const std::vector<Change> changes = changes_of(plan.job);
   std::string_view told;  // a larger change of the same key would do as well
   for (const Change& c : changes) {
-    if (key_of(c) == told) continue;
+    const bool is_number = c.text.back() >= '0' && c.text.back() <= '9';
+    if (is_number && key_of(c) == told) continue;
     JobSpec job = plan.job;
     c.apply(job);
     if (!fits(job, gpus, capacity)) continue;

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Changes of one or two keys of the job, on the same GPUs, after which peak_memory() is at most `capacity` bytes, as
+// Changes of one or two keys of the job, on the same GPUs, after which every rank fits into `capacity` bytes, as
 // "recompute: full" or "strategy: fsdp, micro_batch: 1". Single changes first; pairs only if no single one is enough. Empty if
 // nothing of this kind is.
 [[nodiscard]] std::vector<std::string> ways_to_fit(const TrainingPlan& plan, std::int64_t capacity);

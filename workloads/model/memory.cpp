@@ -96,6 +96,12 @@ MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage) {
   return m;
 }
 
+MemoryBytes held_within(MemoryBytes memory, std::int64_t capacity) {
+  const std::int64_t room = std::max<std::int64_t>(0, capacity - memory.needed());
+  memory.buffer_parts.fragmentation = std::min(memory.buffer_parts.fragmentation, room);
+  return memory;
+}
+
 std::int64_t fullest_stage(const TrainingPlan& plan) {
   std::int64_t fullest = 0;
   std::int64_t most = 0;
@@ -108,5 +114,12 @@ std::int64_t fullest_stage(const TrainingPlan& plan) {
 }
 
 MemoryBytes peak_memory(const TrainingPlan& plan) { return stage_memory(plan, fullest_stage(plan)); }
+
+bool fits_into(const TrainingPlan& plan, std::int64_t capacity) {
+  for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
+    if (stage_memory(plan, stage).needed() > capacity) return false;
+  }
+  return true;
+}
 
 }  // namespace lockstep

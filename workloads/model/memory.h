@@ -44,11 +44,18 @@ struct MemoryBytes {
   std::int64_t host = 0;  // of the host's memory: the offloaded part of the optimizer and its gradients
   [[nodiscard]] std::int64_t buffers() const { return buffer_parts.total(); }
   [[nodiscard]] std::int64_t total() const { return parameters + gradients + optimizer + activations + buffers(); }
+  // Without the allowance for fragmentation: the allocator returns what it cannot use before it gives up (PyTorch frees its cached blocks
+  // and tries again), which costs time but no room.
+  [[nodiscard]] std::int64_t needed() const { return total() - buffer_parts.fragmentation; }
 };
+// What the rank holds on a GPU of `capacity`: with as much of the allowance as there is room for.
+[[nodiscard]] MemoryBytes held_within(MemoryBytes memory, std::int64_t capacity);
 
 [[nodiscard]] MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage);
 // The stage that needs most, the first of equals.
 [[nodiscard]] std::int64_t fullest_stage(const TrainingPlan& plan);
 [[nodiscard]] MemoryBytes peak_memory(const TrainingPlan& plan);
+// Every stage has room for what it needs.
+[[nodiscard]] bool fits_into(const TrainingPlan& plan, std::int64_t capacity);
 
 }  // namespace lockstep
