@@ -285,6 +285,34 @@ TEST(Memory, StagesKnowWhichOfTheirLayersHaveExperts) {
   EXPECT_EQ(stage_layer_counts(plan, 1).dense, 2);
 }
 
+// Experts are held by ep ranks and cut over the tp x dp / (ep x expert_tp) that hold the same ones. 8 GPUs, ep 4, 8 experts of 3 h f weights: 2
+// of them each, two copies; the rest is on all 8.
+TEST(Memory, ExpertsAreCutOverTheRanksThatHoldTheSameOnes) {
+  JobSpec job = tiny_job(2);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 512};
+  job.distributed_optimizer = true;
+  TrainingPlan plan = plan_of(job, 8);
+  plan.job.ep = 4;
+  const std::int64_t experts = 2 * 2 * 3 * 256 * 512;
+  const std::int64_t rest = parameter_count(job.model) - 2 * 8 * 3 * 256 * 512;
+  ASSERT_EQ(rest % 8, 0);
+  EXPECT_EQ(stage_weights(plan, 0).experts, experts);
+  EXPECT_EQ(stage_memory(plan, 0).parameters, 2 * (experts + rest));
+  EXPECT_EQ(stage_memory(plan, 0).optimizer, 12 * (experts / 2 + rest / 8));
+}
+
+// Latent attention, s tokens, a heads: latents of q_rank + kv_rank before and after their norms 2 x 2 s (q + kv), queries and keys 2 x 2 s a
+// (nope + rope), values and output 2 x 2 s a v, statistics 4 s a.
+TEST(Memory, LatentAttentionKeepsLatentsAndHeads) {
+  JobSpec job = tiny_job(2);
+  const std::int64_t plain = layer_activation_bytes(plan_of(job, 1));
+  const std::int64_t of_heads = 128 * (2 * (2 * 256 + 2 * 128) + 4 * 8);
+  job.model.kv_heads = 8;
+  job.model.mla = MlaSpec{.q_rank = 48, .kv_rank = 32, .nope_dim = 16, .rope_dim = 8, .v_dim = 16};
+  const std::int64_t latent = 128 * (2 * 2 * (48 + 32) + 2 * 2 * 8 * 24 + 2 * 2 * 8 * 16 + 4 * 8);
+  EXPECT_EQ(layer_activation_bytes(plan_of(job, 1)), plain - of_heads + latent);
+}
+
 // ---- what would make it fit
 
 // Activations of 24 layers do not fit, those of 24 - n and n inputs do: the fewest layers are named.

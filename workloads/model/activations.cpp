@@ -119,8 +119,9 @@ std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const
     const std::int64_t heads = 1 + plan.job.model.mtp_layers;
     const std::int64_t softmax = checked_mul(kStatistic * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
     bytes += checked_mul(heads, 2 * activation_bytes(plan) * hidden_values(plan) + softmax);
-    const bool has_experts = plan.job.model.is_expert_layer(plan.job.model.layers - 1);
-    bytes += layers_bytes(plan, {.dense = has_experts ? 0 : heads - 1, .expert = has_experts ? heads - 1 : 0});
+    const bool is_recomputed = plan.job.recompute == Recompute::kFull && !plan.job.recompute_layers;
+    const std::int64_t inputs = checked_mul(heads - 1, activation_bytes(plan) * hidden_values(plan));
+    bytes += is_recomputed ? inputs : layers_bytes(plan, prediction_layer_counts(plan));
   }
   return bytes;
 }
@@ -136,6 +137,13 @@ LayerCounts layer_counts(const TrainingPlan& plan, std::int64_t stage, std::int6
   for (std::int64_t layer = first + begin; layer < first + end; ++layer) {
     ++(plan.job.model.is_expert_layer(layer) ? n.expert : n.dense);
   }
+  return n;
+}
+
+LayerCounts prediction_layer_counts(const TrainingPlan& plan) {
+  const TransformerSpec& m = plan.job.model;
+  LayerCounts n;
+  for (std::int64_t i = 0; i < m.mtp_layers; ++i) ++(m.is_expert_layer(m.layers + i) ? n.expert : n.dense);
   return n;
 }
 

@@ -28,6 +28,8 @@ struct LayerCounts {
 // Layers `begin` to `end` (exclusive, in the order of the chunk) of a chunk of a stage.
 [[nodiscard]] LayerCounts layer_counts(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk, std::int64_t begin,
                                        std::int64_t end);
+// Layers of multi-token prediction, on the last stage beside its own.
+[[nodiscard]] LayerCounts prediction_layer_counts(const TrainingPlan& plan);
 [[nodiscard]] LayerCounts stage_layer_counts(const TrainingPlan& plan, std::int64_t stage);
 
 // Bytes of one value as activations are kept: 2, with precision fp32 4.

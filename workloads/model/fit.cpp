@@ -111,7 +111,8 @@ bool fits(JobSpec job, std::int64_t gpus, std::int64_t capacity) {
   return plan && fits_into(*plan, capacity);
 }
 
-// Fewest layers of each stage whose recomputation is enough; nothing where that is none or all of a stage.
+}  // namespace
+
 std::optional<std::int64_t> layers_to_recompute(const TrainingPlan& plan, std::int64_t capacity) {
   if (plan.job.recompute == Recompute::kFull && !plan.job.recompute_layers) return std::nullopt;
   TrainingPlan changed = plan;
@@ -129,8 +130,6 @@ std::optional<std::int64_t> layers_to_recompute(const TrainingPlan& plan, std::i
   }
   return enough;
 }
-
-}  // namespace
 
 std::vector<std::string> ways_to_fit(const TrainingPlan& plan, std::int64_t capacity) {
   std::vector<std::string> out;

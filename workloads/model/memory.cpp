@@ -55,21 +55,27 @@ std::int64_t gradient_element_bytes(const JobSpec& job) {
 
 StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage) {
   const JobSpec& job = plan.job;
-  const LayerCounts n = stage_layer_counts(plan, stage);
+  LayerCounts n = stage_layer_counts(plan, stage);
+  StageWeights w;
+  if (plan.is_first(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.is_last(stage)) {
+    w.root += stage_part_parameters(plan, ModelPart::kHead);
+    for (const ParameterTensor& t : mtp_tensors(job.model)) w.root += job.model.mtp_layers * t.rank_elements(plan.tp());
+    n.dense += prediction_layer_counts(plan).dense;
+    n.expert += prediction_layer_counts(plan).expert;
+  }
   const std::int64_t attention = stage_part_parameters(plan, ModelPart::kAttention);
   const std::int64_t dense = attention + stage_part_parameters(plan, ModelPart::kMlp);
-  StageWeights w;
   w.layers = checked_mul(dense, n.dense);
   w.largest_layer = n.dense > 0 ? dense : 0;
   if (n.expert > 0) {
+    const WeightCuts cuts{.tp = plan.tp(), .ep = job.ep, .expert_tp = job.expert_tp};
     const std::int64_t around = attention + stage_part_parameters(plan, ModelPart::kMoe);
-    const std::int64_t experts = ceil_div(part_parameters(job.model, ModelPart::kExperts), job.ep * job.expert_tp);
+    const std::int64_t experts = part_rank_parameters(job.model, ModelPart::kExperts, cuts);
     w.layers += checked_mul(around, n.expert);
     w.experts = checked_mul(experts, n.expert);
     w.largest_layer = std::max(w.largest_layer, around + experts);
   }
-  if (plan.is_first(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) w.root += stage_part_parameters(plan, ModelPart::kHead);
   return w;
 }
 
