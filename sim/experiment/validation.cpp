@@ -123,6 +123,7 @@ const std::vector<Suite>& suites() {
       {"collectives", "collectives of all sizes against published nccl-tests tables", "nccl-tests.csv", run_collectives_suite},
       {"training", "whole training steps against published iteration times", "training", run_training_suite,
        run_training_files},
+      {"kernels", "times of matrix products and attention by shape", "gemm-efficiency.csv", run_kernels_suite},
       {"field", "jobs and collectives that users of real clusters reported", "field-cases.csv", run_field_suite},
   };
   return list;

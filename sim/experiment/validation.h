@@ -3,6 +3,7 @@
 // each with the shipped hardware constants, and reports every error. error = (predicted - measured) / measured.
 //
 //   collectives  rows of nccl-tests tables of any size whose cluster their columns describe
+//   kernels      measured efficiencies of matrix products, grouped ones and fused attention, by shape and GPU (gemm-efficiency)
 //   training     rows of whole training steps with their plan, all tables in training/
 //   field        reports of users of real clusters, jobs and collectives, some as ratios (field-cases)
 //

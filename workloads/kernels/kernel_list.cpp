@@ -41,7 +41,7 @@ RankSizes::RankSizes(const TrainingPlan& p)
       rank_heads(static_cast<double>(ceil_div(p.job.model.heads, p.tp()))),
       rank_kv_heads(static_cast<double>(ceil_div(p.job.model.kv_heads, p.tp()))),
       rank_ffn(static_cast<double>(ceil_div(p.job.model.ffn, p.tp()))),
-      rank_vocab(static_cast<double>(ceil_div(p.job.model.vocab, p.tp()))),
+      rank_vocab(8 * static_cast<double>(ceil_div(ceil_div(p.job.model.vocab, p.tp()), std::int64_t{8}))),
       value(static_cast<double>(bytes_per_element(p.job.precision))),
       grad(static_cast<double>(bytes_per_element(p.job.grad_dtype))),
       norm_tokens(tokens / (p.job.sequence_parallel ? static_cast<double>(p.tp()) : 1.0)) {}

@@ -16,6 +16,7 @@ namespace lockstep {
 struct RankSizes {
   explicit RankSizes(const TrainingPlan& plan);
   double tokens, sequence, queries, hidden, head_dim, rank_heads, rank_kv_heads, rank_ffn, rank_vocab;
+  // WHY eights: libraries pad a vocabulary so that tensor cores can be used.
   double value;        // bytes of an activation or weight
   double grad;         // ... of a gradient as accumulated
   double norm_tokens;  // tokens a rank normalises: its part of the sequence under sequence parallelism
