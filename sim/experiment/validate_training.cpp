@@ -106,6 +106,7 @@ class TrainingSuite {
   }
 
   void skip(const TrainingRow& row, std::string why, bool is_eligible) {
+    if (!options_.source.empty() && !options_.source.starts_with(row.source)) return;
     result_.skipped.push_back({row.source, row.line, std::move(why), is_eligible});
   }
 
