@@ -95,7 +95,8 @@ TEST(ContextParallel, OnlyTheRingHidesBehindTheCore) {
       EXPECT_TRUE(run.run());
       return run.end_time();
     };
-    EXPECT_EQ(end(CpExchange::kRing), 2 * (10 + std::max<std::int64_t>(40, x) + 5 + 20 + std::max<std::int64_t>(80, 2 * x) + 10));
+    EXPECT_EQ(end(CpExchange::kRing),
+              2 * (10 + std::max<std::int64_t>(40, x) + 5 + 20 + std::max<std::int64_t>(80, 2 * x) + 10));
     EXPECT_EQ(end(CpExchange::kAllGather), 2 * (10 + x + 40 + 5 + 20 + 80 + x + 10));
     EXPECT_EQ(end(CpExchange::kAllToAll), 2 * (10 + 4 * x + 40 + 5 + 20 + 80 + 4 * x + 10));
   }
@@ -126,9 +127,10 @@ std::string fault_of(const JobSpec& job, std::int64_t gpus) {
 TEST(ContextParallel, NeedsTwoPartsOfASequenceForEachRank) {
   JobSpec job = job_of(4, CpExchange::kRing);
   job.seq_len = 132;
-  EXPECT_EQ(fault_of(job, 4),
-            "cp: 132 tokens are not divisible by 2 x cp 4 (a rank holds two parts, one from each end, for an equal share of the "
-            "causal mask)\n");
+  EXPECT_EQ(
+      fault_of(job, 4),
+      "cp: 132 tokens are not divisible by 2 x cp 4 (a rank holds two parts, one from each end, for an equal share of the "
+      "causal mask)\n");
   job.seq_len = 128;
   job.cp = 16;
   job.cp_exchange = CpExchange::kAllToAll;

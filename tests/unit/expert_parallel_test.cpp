@@ -233,9 +233,10 @@ TEST(ExpertParallel, SenselessPlansAreToldWhatWouldWork) {
   job.expert_tp = 2;
   EXPECT_EQ(fault_of(job, 8), "expert_tp: experts cut by 2, the rest of a layer by tp 4 (expert_tp: 1 or 4)\n");
   job.expert_tp = 1;
-  EXPECT_EQ(fault_of(job, 8),
-            "expert_tp: without sequence_parallel all 4 tensor-parallel ranks hold the same tokens (sequence_parallel: true, or "
-            "expert_tp: 4)\n");
+  EXPECT_EQ(
+      fault_of(job, 8),
+      "expert_tp: without sequence_parallel all 4 tensor-parallel ranks hold the same tokens (sequence_parallel: true, or "
+      "expert_tp: 4)\n");
   job = job_of(2);
   job.pp = 2;
   job.gradient_accumulation = 4;

@@ -13,6 +13,12 @@
 namespace lockstep {
 namespace {
 
+// Of its links' payload that a deduplicated exchange fills. DeepEP, normal kernels with configuration V3 (README @dd758ca and
+// docs/legacy.md): what leaves a GPU by its NIC, (N - 1)/N of the published logical rate over N nodes, is 43.5 to 45.8 GB/s (dispatch) and 40.5 to
+// 45.8 (combine) of 48 on CX-7 400G; over NVLink, 7/8 of it, 134 to 138 of 165 GB/s on H800 and 635 to 648 of 722 on SM100.
+constexpr double kNicShare = 0.93;
+constexpr double kNvlinkShare = 0.86;
+
 // Messages of equal bytes between nodes and inside them, on two routes.
 class PairRoutes {
  public:
@@ -45,6 +51,15 @@ class PairRoutes {
     out = Router::sum(inside_, between_);
     shape_.rate = undisturbed_rate(router_.network(), out, shape_.weight);
     return shape_;
+  }
+
+  // What kernels reach of it. PRE: finish() has been called.
+  [[nodiscard]] Rate reached() const {
+    const auto rate_of = [this](const Route& route, double share) {
+      if (route.shares.empty()) return Rate::units(0);
+      return undisturbed_rate(router_.network(), route, shape_.weight).scaled(share);
+    };
+    return lower_of(rate_of(between_, kNicShare), rate_of(inside_, kNvlinkShare));
   }
 
  private:
@@ -114,7 +129,7 @@ double hit_probability(const TokenRouting& routing, std::int64_t held) {
 
 std::uint64_t PairsShape::hash() const {
   return hash_words({flow.hash(), static_cast<std::uint64_t>(ranks), static_cast<std::uint64_t>(peers_elsewhere),
-                     std::bit_cast<std::uint64_t>(share)});
+                     std::bit_cast<std::uint64_t>(share), static_cast<std::uint64_t>(rate_cap.units())});
 }
 
 PairsShape shape_pairs(const Router& router, const std::vector<NodeGroup>& groups, std::uint64_t channel_key,
@@ -142,6 +157,7 @@ PairsShape shape_pairs(const Router& router, const std::vector<NodeGroup>& group
   const std::int64_t messages = groups.size() == 1 ? shape.ranks - 1 : std::ssize(groups) - 1;
   shape.flow = routes.finish(to_rank / to_node, messages, out);
   shape.share = to_node / static_cast<double>(routing.top_k);
+  shape.rate_cap = routes.reached();
   return shape;
 }
 
@@ -155,6 +171,7 @@ Stage lower_pairs(const PairsShape& shape, const CollectiveTuning& tuning, std::
   }
   if (shape.share > 0) {
     stage.bytes = static_cast<std::int64_t>(static_cast<double>(bytes) * shape.share + 0.5);
+    stage.rate_cap = shape.rate_cap;
     return stage;
   }
   const std::int64_t message = ceil_div(bytes, shape.ranks);

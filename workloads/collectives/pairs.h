@@ -33,6 +33,7 @@ struct PairsShape {
   std::int64_t ranks = 0;
   std::int64_t peers_elsewhere = 0;  // of a member, most; 0: nobody hands messages over
   double share = 0;                  // of S in a message; 0: 1/ranks
+  Rate rate_cap;  // of a message, by what the kernels of a deduplicated exchange fill of their links; 0: none
   bool operator==(const PairsShape&) const = default;
   [[nodiscard]] std::uint64_t hash() const;
 };
