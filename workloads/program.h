@@ -87,9 +87,9 @@ struct Kernel {
   double flops = 0;  // executed
   double bytes = 0;  // HBM traffic
   Duration time;
-  Duration host;               // what the host needs to start its parts; the GPU cannot be ahead of that (sim/runtime/host_clock.h)
-  bool awaits_gpu = false;     // the host starts it only when the GPU has done everything before
-  bool is_pause = false;  // time of the clock: the GPU does nothing, and a slow one takes no longer
+  Duration host;  // what the host needs to start its parts; the GPU cannot be ahead of that (sim/runtime/host_clock.h)
+  bool awaits_gpu = false;  // the host starts it only when the GPU has done everything before
+  bool is_pause = false;    // time of the clock: the GPU does nothing, and a slow one takes no longer
 };
 struct KernelTable {
   std::vector<Kernel> kernels;

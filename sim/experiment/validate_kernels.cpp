@@ -17,7 +17,8 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kRule =
-    "matrix products, grouped products and fused attention of a shipped GPU, with shape and measured share of the dense peak; attention "
+    "matrix products, grouped products and fused attention of a shipped GPU, with shape and measured share of the dense peak; "
+    "attention "
     "counts half of the square";
 
 class Row {
@@ -57,8 +58,7 @@ KernelWork attention_of(const Row& row, bool is_forward) {
 // Share of the peak that the work reaches, of the flops that the table counts.
 double predicted_share(const GpuPerformance& gpu, const Row& row) {
   const std::string_view kernel = row.text("kernel");
-  const KernelWork work =
-      kernel.starts_with("attention") ? attention_of(row, kernel == "attention_forward") : product_of(row);
+  const KernelWork work = kernel.starts_with("attention") ? attention_of(row, kernel == "attention_forward") : product_of(row);
   return work.flops / gpu.peak_flops / kernel_seconds(gpu, work);
 }
 
@@ -83,7 +83,8 @@ std::string text_of(const Row& row) {
     return fmt::format("{} {} tokens, {} heads of {}", row.text("kernel"), row.text("seq_len"), row.text("heads"),
                        row.text("qk_dim"));
   }
-  return fmt::format("{} {} x {} x {} x {}", row.text("kernel"), row.text("batch"), row.text("m"), row.text("n"), row.text("k"));
+  return fmt::format("{} {} x {} x {} x {}", row.text("kernel"), row.text("batch"), row.text("m"), row.text("n"),
+                     row.text("k"));
 }
 
 // Of a GPU by name; absent where none is shipped.

@@ -55,8 +55,8 @@ std::string bottleneck_sentence(const RunResult& r) {
   // A collective waits for its last member. On links that are mostly idle it is the member, not the link, that is slow.
   constexpr double kIdleLink = 0.3;
   const bool links_are_idle = r.links.empty() || r.links.front().utilization < kIdleLink;
-  if (r.slow_gpus > 0 && r.stages == 1 && worst->time_class != TimeClass::kBubble &&
-      worst->time_class != TimeClass::kHost && links_are_idle) {
+  if (r.slow_gpus > 0 && r.stages == 1 && worst->time_class != TimeClass::kBubble && worst->time_class != TimeClass::kHost &&
+      links_are_idle) {
     worst = &kSlowGpus;
   }
   const bool is_communication = worst->time_class != TimeClass::kBubble && worst->time_class != TimeClass::kHost;

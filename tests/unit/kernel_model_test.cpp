@@ -2,6 +2,9 @@
 // Data types, shapes of products, attention by implementation, experts, host time and software releases.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/support/workload_fixtures.h"
 #include "topology/gpu_variation.h"
 #include "workloads/kernels/performance.h"
@@ -80,9 +83,8 @@ TEST(KernelModel, AGpuWithoutTheUnitsIsAnErrorAtThePrecision) {
   GpuSpec gpu = hopper();
   gpu.peak.fp8.reset();
   std::string key;
-  EXPECT_FALSE(check_kernels(llama(DataType::kFp8), gpu, {}, [&](std::string_view k, const std::string&, const std::string&) {
-    key = k;
-  }));
+  EXPECT_FALSE(check_kernels(llama(DataType::kFp8), gpu, {},
+                             [&](std::string_view k, const std::string&, const std::string&) { key = k; }));
   EXPECT_EQ(key, "precision");
 }
 
@@ -168,7 +170,7 @@ TEST(KernelModel, SlicesAddUpToThePart) {
 // softmax, dropout, and 5 for norms, residuals and activation: 23, half as much again. With tp two sums more each way.
 TEST(KernelModel, OperationsOfALayerAreCounted) {
   JobSpec job;
-  job.model = test::gpt(24, 2048, 16);
+  job.model = test::gpt(24, 2048, 32);
   job.seq_len = 2048;
   job.attention = AttentionKernel::kUnfused;
   EXPECT_DOUBLE_EQ(operations(plan_of(job, 1), Direction::kForward), 15);

@@ -105,14 +105,16 @@ const FieldTable<AttentionEfficiency>& attention_fields() {
     const auto generation = [&t](const char* name, std::optional<Fraction> AttentionEfficiency::*member, const char* doc) {
       t.field(name, member).range({0.01}, {1}).doc(doc);
     };
-    generation("flash1", &AttentionEfficiency::flash1, "share of the dense 16-bit peak of FlashAttention; absent: does not run");
+    generation("flash1", &AttentionEfficiency::flash1,
+               "share of the dense 16-bit peak of FlashAttention; absent: does not run");
     generation("flash2", &AttentionEfficiency::flash2, "the same of FlashAttention-2");
     generation("flash3", &AttentionEfficiency::flash3, "the same of FlashAttention-3 and cuDNN");
     t.field("head_dim_64", &AttentionEfficiency::head_dim_64)
         .range({0.1}, {1})
         .doc("heads of 64 reach this much of what heads of 128 do; between the two in proportion");
     t.validate([](const AttentionEfficiency& a, Section& at) {
-      if (!a.flash1 && !a.flash2 && !a.flash3) at.error("flash1", "is missing, and so are flash2 and flash3", "give one of them");
+      if (!a.flash1 && !a.flash2 && !a.flash3)
+        at.error("flash1", "is missing, and so are flash2 and flash3", "give one of them");
     });
     return t;
   }();
@@ -155,7 +157,9 @@ const FieldTable<GpuEfficiency>& efficiency_fields() {
         .doc("share of the FP4 peak that long 4-bit matrix products reach; absent: that of gemm");
     t.field("sustained", &GpuEfficiency::sustained)
         .range({0.1}, {1})
-        .doc("clock that the board's power allows under load, as a share of the one its peaks are stated at; slows all matrix products");
+        .doc(
+            "clock that the board's power allows under load, as a share of the one its peaks are stated at; slows all matrix "
+            "products");
     t.section("attention", &GpuEfficiency::attention, attention_fields())
         .required()
         .doc("fused attention by implementation, forward, per executed operation");

@@ -63,21 +63,21 @@ struct AttentionEfficiency {
 
 // What a matrix product pays for its shape (workloads/kernels/gemm_shape.h).
 struct GemmShapeCosts {
-  double ramp_k = 0;            // an inner product of length K reaches K / (K + this)
-  int tile_m = 0;               // output is cut into tiles of tile_m x tile_n, one for a multiprocessor at a time; 0: not modelled
+  double ramp_k = 0;  // an inner product of length K reaches K / (K + this)
+  int tile_m = 0;     // output is cut into tiles of tile_m x tile_n, one for a multiprocessor at a time; 0: not modelled
   int tile_n = 0;
-  double waves = 0;             // 0..1, how much of a last, partly filled wave of tiles costs
-  double epilogue = 0;          // share of the traffic of results in 32 bits (gradients of weights) that does not overlap
-  Fraction misaligned{1};       // rows that do not begin at multiples of 16 bytes run this fast
+  double waves = 0;        // 0..1, how much of a last, partly filled wave of tiles costs
+  double epilogue = 0;     // share of the traffic of results in 32 bits (gradients of weights) that does not overlap
+  Fraction misaligned{1};  // rows that do not begin at multiples of 16 bytes run this fast
 };
 
 // How much of the peak kernels reach (workloads/kernels), one set per generation.
 struct GpuEfficiency {
-  Fraction gemm{0};                      // long matrix products, of the dense peak
-  GemmShapeCosts gemm_shape;             // what shapes take off it
-  std::optional<Fraction> fp8;           // the same of 8-bit products, of their peak; absent: gemm
-  std::optional<Fraction> fp4;           // ... of 4-bit ones
-  Fraction sustained{1};                 // clock that power allows under load, of the one the peaks are stated at
+  Fraction gemm{0};             // long matrix products, of the dense peak
+  GemmShapeCosts gemm_shape;    // what shapes take off it
+  std::optional<Fraction> fp8;  // the same of 8-bit products, of their peak; absent: gemm
+  std::optional<Fraction> fp4;  // ... of 4-bit ones
+  Fraction sustained{1};        // clock that power allows under load, of the one the peaks are stated at
   AttentionEfficiency attention;
   Fraction attention_backward_ratio{1};  // backward's share over forward's
   Fraction hbm{0};                       // memory-bound kernels, of the HBM rate

@@ -44,7 +44,9 @@ const FieldTable<SoftwareRelease>& release_fields() {
               {"flash3", AttentionGeneration::kFlash3, "FlashAttention-3 and cuDNN of 2024"}})
         .doc("newest attention kernel it has");
     t.field("fuses_pointwise", &SoftwareRelease::fuses_pointwise)
-        .doc("activation with its bias, rotation, dropout with the residual and RMSNorm are one kernel each, also in eager mode");
+        .doc(
+            "activation with its bias, rotation, dropout with the residual and RMSNorm are one kernel each, also in eager "
+            "mode");
     t.field("fused_softmax_limit", &SoftwareRelease::fused_softmax_limit)
         .range(0, 1 << 24)
         .unit("tokens")

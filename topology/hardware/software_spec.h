@@ -23,14 +23,15 @@ class FieldTable;
 enum class AttentionGeneration : std::uint8_t { kUnfused, kFlash1, kFlash2, kFlash3 };
 
 struct SoftwareRelease {
-  Duration launch;       // host time of one operation, from Python to the start of its kernel
-  Duration expert_part;  // host time an expert layer takes besides, forward: counts of tokens come to the host and back
-  Duration step;         // host time of an optimizer step besides its operations
-  Fraction compiled{0.5};     // of host time that is left where graphs are compiled
-  Fraction cuda_graphs{0.02}; // ... and where recorded graphs are replayed
+  Duration launch;             // host time of one operation, from Python to the start of its kernel
+  Duration expert_part;        // host time an expert layer takes besides, forward: counts of tokens come to the host and back
+  Duration step;               // host time of an optimizer step besides its operations
+  Fraction compiled{0.5};      // of host time that is left where graphs are compiled
+  Fraction cuda_graphs{0.02};  // ... and where recorded graphs are replayed
   AttentionGeneration attention = AttentionGeneration::kFlash3;  // newest it has
-  bool fuses_pointwise = true;    // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
-  int fused_softmax_limit = 16384;  // tokens of a sequence up to which unfused attention scales, masks and normalises in one kernel; 0: never
+  bool fuses_pointwise = true;  // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
+  int fused_softmax_limit =
+      16384;  // tokens of a sequence up to which unfused attention scales, masks and normalises in one kernel; 0: never
 };
 
 struct SoftwareHistory {

@@ -32,7 +32,11 @@ void fused_core(KernelList& out, bool is_forward) {
   const double forward_flops = s.tokens * s.sequence * (w.query_key + w.value);  // two products, causal half
   const double io = s.tokens * (w.operands + w.value) * s.value;
   if (is_forward) {
-    out.add({.name = "attention_core", .kind = KernelClass::kAttentionForward, .flops = forward_flops, .bytes = io, .operations = 3});
+    out.add({.name = "attention_core",
+             .kind = KernelClass::kAttentionForward,
+             .flops = forward_flops,
+             .bytes = io,
+             .operations = 3});
   } else {
     out.add({.name = "attention_core",
              .kind = KernelClass::kAttentionBackward,
@@ -162,7 +166,9 @@ void attention_kernels(KernelList& out) {
   out.set_slice(PartSlice::kExit);
   out.product({.name = "attention_output", .m = s.tokens, .n = s.hidden, .k = core_widths(out).value, .is_exit = true});
   out.set_slice(PartSlice::kMiddle);
-  out.residual();
+  // Parallel parts are added up once, after the feed-forward part, which reads the output of this one too.
+  if (!out.model().has_parallel_parts) return out.residual();
+  out.memory("residual", s.norm_tokens * s.hidden, 1, 1, 0);
 }
 
 }  // namespace lockstep

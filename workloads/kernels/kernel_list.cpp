@@ -26,9 +26,7 @@ double operand_bytes(DataType type) {
   return 2;
 }
 
-bool converts(DataType type) {
-  return type == DataType::kFp8 || type == DataType::kMxfp8 || type == DataType::kNvfp4;
-}
+bool converts(DataType type) { return type == DataType::kFp8 || type == DataType::kMxfp8 || type == DataType::kNvfp4; }
 
 }  // namespace
 
@@ -112,7 +110,7 @@ void KernelList::pointwise(const char* name, double elements, Passes fused, Pass
 // RMSNorm in eager operations: in 32 bits the square, its mean, the root, the product, back to 16 bits, the weight.
 void KernelList::norm() {
   const double elements = sizes_.norm_tokens * sizes_.hidden;
-  if (model().norm == NormKind::kLayer) return memory("norm", elements, 2, 3);
+  if (model().norm != NormKind::kRms) return memory("norm", elements, 2, 3);
   pointwise("norm", elements, {2, 3}, {12, 20, 6});
 }
 

@@ -44,7 +44,8 @@ void feed_forward(KernelList& out, const FeedForward& f) {
   // function of the gate, then the product; plain, the bias, then the function.
   const double biases = out.model().has_linear_biases ? 1 : 0;
   const double eager = out.model().is_gated ? 2 : 1 + biases;
-  out.pointwise(f.activation, f.batch * f.m * f.ffn, {b + 1, 2 * b + 1}, {out.model().is_gated ? 5 : 2 + 2 * biases, 3 * eager + 2, eager});
+  out.pointwise(f.activation, f.batch * f.m * f.ffn, {b + 1, 2 * b + 1},
+                {out.model().is_gated ? 5 : 2 + 2 * biases, 3 * eager + 2, eager});
   enter(PartSlice::kExit);
   out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch, .is_exit = f.is_dense});
   enter(PartSlice::kMiddle);
@@ -64,7 +65,7 @@ std::int64_t experts_of_rank(const KernelList& out) { return ceil_div(out.model(
 }  // namespace
 
 void mlp_kernels(KernelList& out) {
-  out.norm();
+  if (!out.model().has_one_norm) out.norm();
   feed_forward(out, {.up = "mlp_up",
                      .activation = "activation",
                      .down = "mlp_down",

@@ -164,8 +164,9 @@ bool check_kernels(const JobSpec& job, const GpuSpec& gpu, const SoftwareHistory
   }
   if (!attention_share(gpu, release_of(software, job), job.attention)) {
     is_good = false;
-    report("attention", fmt::format("{}, or its software of {}, has no such kernel", name,
-                                    job.software.released.empty() ? "today" : job.software.released),
+    report("attention",
+           fmt::format("{}, or its software of {}, has no such kernel", name,
+                       job.software.released.empty() ? "today" : job.software.released),
            "attention: unfused, or newer software");
   }
   return is_good;

@@ -65,8 +65,8 @@ struct KernelWork {
   KernelClass kind = KernelClass::kMemory;
   double flops = 0;
   double bytes = 0;
-  ProductShape shape = {};  // of matrix products
-  double exposed_bytes = 0;   // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
+  ProductShape shape = {};   // of matrix products
+  double exposed_bytes = 0;  // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
   PartSlice slice = PartSlice::kMiddle;
   double operations = 1;    // of the framework that the host starts for it
   double expert_parts = 0;  // besides, in units of HostCosts::expert_part_s

@@ -54,7 +54,9 @@ std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, D
   KernelList list(plan, direction, choice);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
-  std::erase_if(works, [slice](const KernelWork& w) { return (w.bytes <= 0 && w.expert_parts <= 0) || (slice != PartSlice::kAll && w.slice != slice); });
+  std::erase_if(works, [slice](const KernelWork& w) {
+    return (w.bytes <= 0 && w.expert_parts <= 0) || (slice != PartSlice::kAll && w.slice != slice);
+  });
   return works;
 }
 
