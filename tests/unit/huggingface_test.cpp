@@ -66,6 +66,14 @@ constexpr Published kLlamas[] = {
       "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 100352})"},
 };
 
+constexpr Published kOthers[] = {
+    {"stablelm-3b-4e1t", 2'795'443'200, R"({"model_type": "stablelm", "hidden_size": 2560, "intermediate_size": 6912,
+      "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "use_qkv_bias": false, "vocab_size": 50304})"},
+    {"chatglm3-6b", 6'243'584'000, R"({"model_type": "chatglm", "hidden_size": 4096, "ffn_hidden_size": 13696, "num_layers": 28,
+      "num_attention_heads": 32, "multi_query_attention": true, "multi_query_group_num": 2, "kv_channels": 128, "rmsnorm": true,
+      "add_bias_linear": false, "add_qkv_bias": true, "padded_vocab_size": 65024, "seq_length": 8192})"},
+};
+
 constexpr Published kGpts[] = {
     {"gpt2", 124'439'808, R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": null, "n_ctx": 1024,
       "n_positions": 1024, "vocab_size": 50257})"},
@@ -145,6 +153,10 @@ constexpr Published kExperts[] = {
     {"OLMoE-1B-7B", 6'919'161'856, R"({"model_type": "olmoe", "hidden_size": 2048, "intermediate_size": 1024,
       "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 16, "num_experts": 64, "num_experts_per_tok": 8,
       "vocab_size": 50304})"},
+    {"GLM-4.5-Air", 106'852'251'264, R"({"model_type": "glm4_moe", "hidden_size": 4096, "intermediate_size": 10944,
+      "num_hidden_layers": 46, "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128, "n_routed_experts": 128,
+      "num_experts_per_tok": 8, "n_shared_experts": 1, "moe_intermediate_size": 1408, "first_k_dense_replace": 1,
+      "attention_bias": true, "use_qk_norm": false, "num_nextn_predict_layers": 1, "vocab_size": 151552})"},
     {"Llama-4-Maverick", 400'711'848'960, R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text",
       "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "head_dim": 128,
       "num_attention_heads": 40, "num_key_value_heads": 8, "num_local_experts": 128, "num_experts_per_tok": 1,
@@ -160,7 +172,10 @@ void expect_published(const Published (&models)[kSize]) {
   }
 }
 
-TEST(HuggingFace, LlamasHaveThePublishedNumberOfParameters) { expect_published(kLlamas); }
+TEST(HuggingFace, LlamasHaveThePublishedNumberOfParameters) {
+  expect_published(kLlamas);
+  expect_published(kOthers);
+}
 TEST(HuggingFace, GptsHaveThePublishedNumberOfParameters) { expect_published(kGpts); }
 TEST(HuggingFace, ModelsWithExpertsHaveThePublishedNumberOfParameters) { expect_published(kExperts); }
 
@@ -191,7 +206,7 @@ TEST(HuggingFace, ArchitectureIsMoreThanCounts) {
   EXPECT_EQ(v3.moe->dense_layers, 3);
   EXPECT_EQ(v3.mla->q_rank, 1536);
   EXPECT_EQ(model(kExperts[5]).mla->q_rank, 0);
-  EXPECT_EQ(model(kExperts[12]).moe->interval, 2);
+  EXPECT_EQ(model(kExperts[13]).moe->interval, 2);
   EXPECT_EQ(active_parameter_count(model(kExperts[0])), 12'879'925'248);
 }
 

@@ -69,6 +69,7 @@ TEST(ModelFields, SenselessCombinationsAreRefusedAtTheirKey) {
   expect(kDense + "moe: {experts: 2, top_k: 1, ffn: 32, dense_layers: 1, interval: 4}\n", "moe.interval: none of 3 layers");
   expect(kExperts + "parallel_parts: true\n", "parallel_parts: is not modelled with experts");
   expect(kDense + "one_norm: true\n", "one_norm: only parts that read the same input");
+  expect(kDense + "wide_qk_norm: true\n", "wide_qk_norm: q and k are not normalised");
   expect(kLatent + "qk_norm: true\n", "qk_norm: is not modelled with latent attention");
   std::string grouped = kLatent;
   grouped.replace(grouped.find("kv_heads: 4"), 11, "kv_heads: 2");

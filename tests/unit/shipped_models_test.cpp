@@ -7,6 +7,7 @@
 
 #include "tests/support/shipped.h"
 #include "workloads/import/model_document.h"
+#include "workloads/model/flops.h"
 
 namespace lockstep {
 namespace {
@@ -183,6 +184,29 @@ TEST(ShippedModels, HaveThePublishedNumberOfActiveParameters) {
     const std::int64_t embedding = a.has_embedding ? 0 : m.vocab * m.hidden;
     EXPECT_NEAR(static_cast<double>(active_parameter_count(m) - embedding) / 1e9, a.billions, 0.06) << a.name;
   }
+}
+
+struct PublishedFlops {
+  const char* name;
+  std::int64_t seq_len;
+  double gflops_per_token;
+};
+// NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md @067f987df: TFLOP/s over tokens/s per GPU, the median of the rows of a model.
+constexpr PublishedFlops kFlops[] = {
+    {"deepseek-v3", 4096, 260.0},  {"kimi-k2", 4096, 204.4},    {"qwen3-30b-a3b", 4096, 23.0}, {"qwen3-235b-a22b", 4096, 148.0},
+    {"llama3-405b", 8192, 2524.3}, {"llama3-70b", 8192, 449.2}, {"llama3-8b", 8192, 51.5},
+};
+
+// Forward and backward are 3 x forward. Rates are printed with three or four digits: within 0.3 %.
+TEST(ShippedModels, HaveThePublishedFlopsPerToken) {
+  for (const PublishedFlops& p : kFlops) {
+    const double tokens = static_cast<double>(p.seq_len);
+    const double flops = 3 * forward_flops(shipped_model(p.name).spec, 1, p.seq_len).total() / tokens;
+    EXPECT_NEAR(flops / (p.gflops_per_token * 1e9), 1, 0.003) << p.name;
+  }
+  TransformerSpec v3 = shipped_model("deepseek-v3").spec;
+  v3.mtp_layers = 0;  // a row of its own there: 249.7
+  EXPECT_NEAR(3 * forward_flops(v3, 1, 4096).total() / 4096 / 249.7e9, 1, 0.003);
 }
 
 TEST(ShippedModels, EveryOneIsChecked) {

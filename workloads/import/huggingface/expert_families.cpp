@@ -154,7 +154,7 @@ void read_dbrx(ConfigReader& c, TransformerSpec& m) {
 void read_olmoe(ConfigReader& c, TransformerSpec& m) {
   read_geometry(c, m);
   read_llama_biases(c, m);
-  m.has_wide_qk_norm = true;
+  m.has_qk_norm = m.has_wide_qk_norm = true;
   m.moe = read_experts(c, m.ffn);
 }
 
