@@ -131,8 +131,7 @@ std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const
 LayerCounts layer_counts(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk, std::int64_t begin,
                          std::int64_t end) {
   if (!plan.job.model.moe) return {.dense = end - begin};
-  std::int64_t first = 0;
-  for (std::int64_t s = 0; s < plan.pp(); ++s) first += plan.chunk_layers(s) * chunk + (s < stage ? plan.chunk_layers(s) : 0);
+  const std::int64_t first = plan.first_layer(stage, chunk);
   LayerCounts n;
   for (std::int64_t layer = first + begin; layer < first + end; ++layer) {
     ++(plan.job.model.is_expert_layer(layer) ? n.expert : n.dense);
@@ -150,7 +149,7 @@ LayerCounts prediction_layer_counts(const TrainingPlan& plan) {
 LayerCounts stage_layer_counts(const TrainingPlan& plan, std::int64_t stage) {
   LayerCounts sum;
   for (std::int64_t chunk = 0; chunk < plan.job.virtual_stages; ++chunk) {
-    const LayerCounts n = layer_counts(plan, stage, chunk, 0, plan.chunk_layers(stage));
+    const LayerCounts n = layer_counts(plan, stage, chunk, 0, plan.chunk_layers(stage, chunk));
     sum.dense += n.dense;
     sum.expert += n.expert;
   }
@@ -191,9 +190,11 @@ std::int64_t expert_layer_activation_bytes(const TrainingPlan& plan) {
 
 std::int64_t recomputed_layers(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
   if (plan.job.recompute != Recompute::kFull) return 0;
-  const std::int64_t layers = plan.chunk_layers(stage);
+  const std::int64_t layers = plan.chunk_layers(stage, chunk);
   if (!plan.job.recompute_layers) return layers;
-  return std::clamp<std::int64_t>(*plan.job.recompute_layers - chunk * layers, 0, layers);
+  std::int64_t before = 0;
+  for (std::int64_t c = 0; c < chunk; ++c) before += plan.chunk_layers(stage, c);
+  return std::clamp<std::int64_t>(*plan.job.recompute_layers - before, 0, layers);
 }
 
 std::int64_t stage_activations(const TrainingPlan& plan, std::int64_t stage) {
@@ -203,7 +204,7 @@ std::int64_t stage_activations(const TrainingPlan& plan, std::int64_t stage) {
   std::int64_t again = 0;  // everything of the layer that runs again
   for (std::int64_t chunk = 0; chunk < plan.job.virtual_stages; ++chunk) {
     const std::int64_t recomputed = recomputed_layers(plan, stage, chunk);
-    const LayerCounts kept = layer_counts(plan, stage, chunk, recomputed, plan.chunk_layers(stage));
+    const LayerCounts kept = layer_counts(plan, stage, chunk, recomputed, plan.chunk_layers(stage, chunk));
     const std::int64_t inputs = checked_mul(recomputed * activation_bytes(plan), hidden_values(plan));
     bytes += checked_mul(passes_of_chunk(shape, passes, chunk), inputs + layers_bytes(plan, kept));
     const LayerCounts n = layer_counts(plan, stage, chunk, 0, recomputed);

@@ -22,6 +22,7 @@ struct TrainingPlan {
   std::int64_t micro_batches = 1;  // per data-parallel rank and step
   std::int64_t global_batch = 1;   // sequences per step
   std::vector<std::int64_t> stage_layers;
+  std::vector<std::int64_t> chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
@@ -45,9 +46,12 @@ struct TrainingPlan {
   }
   // Sharded in groups that hold copies of each other.
   [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }
-  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage) const {
+  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage, std::int64_t chunk) const {
+    if (!chunk_sizes.empty()) return chunk_sizes[static_cast<std::size_t>(chunk * pp() + stage)];
     return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
   }
+  // Of the model's layers. Chunks take turns: the first chunk of every stage, then the second, and so on.
+  [[nodiscard]] std::int64_t first_layer(std::int64_t stage, std::int64_t chunk) const;
   [[nodiscard]] bool is_first(std::int64_t stage) const { return stage == 0; }
   [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
   // Tokens of one micro-batch on one rank.
@@ -77,6 +81,8 @@ struct TrainingPlan {
 // 14 times 8, 7), and where that leaves no even deal either, the middle stages take what is left over.
 // PRE: 1 <= stages <= layers.
 [[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
+// The same of all chunks of an interleaved pipeline, in model order; a chunk with the embedding or the head may be left without layers.
+[[nodiscard]] std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
 
 // Told of every fault: the key of the job it belongs to, what is wrong, what to do.
 using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;

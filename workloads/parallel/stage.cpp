@@ -28,12 +28,30 @@ std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t
   return out;
 }
 
-// Chunks take turns: the first chunk of every stage, then the second, and so on.
+std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
+  const std::int64_t all = stages * chunks;
+  const std::int64_t units = layers + 2;
+  LOCKSTEP_CHECK(units >= all, "{} layers on {} chunks", layers, all);
+  std::vector<std::int64_t> out = deal(all, units / all, units % all);
+  --out.front();
+  --out.back();
+  return out;
+}
+
+std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) const {
+  std::int64_t layer = 0;
+  for (std::int64_t c = 0; c <= chunk; ++c) {
+    const std::int64_t end = c < chunk ? pp() : stage;
+    for (std::int64_t s = 0; s < end; ++s) layer += chunk_layers(s, c);
+  }
+  return layer;
+}
+
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
   ChunkUnits units{.has_embedding = plan.is_first(stage) && chunk == 0,
                    .has_head = plan.is_last(stage) && chunk == plan.job.virtual_stages - 1,
-                   .layers = plan.chunk_layers(stage)};
-  for (std::int64_t s = 0; s < plan.pp(); ++s) units.first_layer += (chunk + (s < stage ? 1 : 0)) * plan.chunk_layers(s);
+                   .layers = plan.chunk_layers(stage, chunk),
+                   .first_layer = plan.first_layer(stage, chunk)};
   if (units.has_head) units.layers += plan.job.model.mtp_layers;
   return units;
 }
