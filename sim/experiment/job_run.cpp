@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "sim/engine/process_usage.h"
+#include "sim/experiment/memory_report.h"
 #include "sim/experiment/runnable_job.h"
 #include "sim/network/ideal_network.h"
 #include "workloads/kernels/performance.h"
-#include "workloads/model/fit.h"
 #include "workloads/model/flops.h"
-#include "workloads/model/memory.h"
 #include "workloads/parallel/placement.h"
 #include "workloads/schedule/job_program.h"
 
@@ -31,21 +30,6 @@ std::string plan_text(const TrainingPlan& plan) {
   if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
   return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
-}
-
-void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
-  const MemoryBytes m = peak_memory(plan);
-  r.memory = MemoryReport{.parameters = m.parameters,
-                          .gradients = m.gradients,
-                          .optimizer = m.optimizer,
-                          .activations = m.activations,
-                          .buffers = m.buffers,
-                          .total = m.total(),
-                          .capacity = gpu.memory.count()};
-  if (r.fits()) return;
-  const std::vector<std::string> ways = ways_to_fit(plan, gpu.memory.count());
-  for (const std::string& way : ways) r.memory_advice += (r.memory_advice.empty() ? "" : "; or ") + way;
-  if (ways.empty()) r.memory_advice = "more GPUs (add nodes), or a smaller model";
 }
 
 double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const RunOptions& options) {
@@ -155,7 +139,10 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.events = run.totals.events;
   r.fingerprint = run.totals.fingerprint;
   add_rates(plan, cluster, r);
-  if (!plan.has_profile()) add_memory(plan, cluster.server->gpu, r);
+  if (!plan.has_profile()) {
+    add_memory(
+        plan, cluster.server->gpu, [&](Rank rank) { return gpu_name(prepared.network, placement[rank.index()]); }, r);
+  }
   r.bottleneck = bottleneck_sentence(r);
   r.measured = {.wall_s = monotonic_seconds() - begin, .peak_rss_bytes = peak_resident_bytes()};
   return r;

@@ -70,8 +70,9 @@ std::string reason_to_skip(const Row& row) {
   for (const char* column : {"batch", "efficiency"}) {
     if (row.number(column) <= 0) return fmt::format("{} is not published", column);
   }
-  for (const char* column : is_attention ? std::initializer_list<const char*>{"seq_len", "heads", "qk_dim", "v_dim"}
-                                         : std::initializer_list<const char*>{"m", "n", "k", "out_bytes"}) {
+  static constexpr std::array kOfAttention{"seq_len", "heads", "qk_dim", "v_dim"};
+  static constexpr std::array kOfProducts{"m", "n", "k", "out_bytes"};
+  for (const char* column : is_attention ? kOfAttention : kOfProducts) {
     if (row.number(column) <= 0) return fmt::format("{} is not published", column);
   }
   return {};

@@ -14,5 +14,7 @@ namespace lockstep {
                                             Diagnostics& diagnostics);
 [[nodiscard]] SuiteResult run_training_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
                                              Diagnostics& diagnostics);
+[[nodiscard]] SuiteResult run_training_files(const std::vector<std::string>& files, bool is_whole, const ConfigLibrary& library,
+                                             const SuiteOptions& options, Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -57,6 +57,7 @@ enum class KernelClass : std::uint8_t { kMemory, kGemm, kLinear, kAttentionForwa
 // Where in its part of a layer a kernel runs: the product of the part's input (qkv, up), the product of its output (attention output,
 // down), or elsewhere.
 enum class PartSlice : std::uint8_t { kAll, kEntry, kMiddle, kExit };
+inline constexpr PartSlice kPartSlices[] = {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit};
 
 // One kernel as executed.
 struct KernelWork {

@@ -22,27 +22,51 @@ struct TrainingPlan {
   std::int64_t micro_batches = 1;  // per data-parallel rank and step
   std::int64_t global_batch = 1;   // sequences per step
   std::vector<std::int64_t> stage_layers;
+  std::vector<std::int64_t> chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
+  [[nodiscard]] std::int64_t cp() const { return layout.sizes().cp; }
+  [[nodiscard]] std::int64_t ep() const { return layout.sizes().ep; }
+  [[nodiscard]] std::int64_t expert_tp() const { return layout.expert_tp(); }
+  // Ranks that hold the same experts.
+  [[nodiscard]] std::int64_t expert_replicas() const { return layout.expert_replicas(); }
+  // As optimizer_shards(), of experts.
+  [[nodiscard]] std::int64_t expert_optimizer_shards() const {
+    if (!layout.has_expert_groups()) return optimizer_shards();
+    return job.strategy != Strategy::kDdp || job.distributed_optimizer ? expert_replicas() : 1;
+  }
+  [[nodiscard]] WeightCuts weight_cuts() const { return {.tp = tp(), .ep = ep(), .expert_tp = expert_tp()}; }
   // Ranks that hold the same weights: dp x cp.
   [[nodiscard]] std::int64_t replicas() const { return layout.replicas(); }
-  // Parts the optimizer's state is cut into; FSDP cuts weights and gradients into as many.
+  // Parts the optimizer's state is cut into; ZeRO-2 cuts gradients into as many, FSDP weights too.
   [[nodiscard]] std::int64_t optimizer_shards() const {
     if (job.strategy == Strategy::kFsdp) return layout.shard_group();
-    return job.distributed_optimizer ? replicas() : 1;
+    return job.distributed_optimizer || job.strategy == Strategy::kZero2 ? replicas() : 1;
   }
   // Sharded in groups that hold copies of each other.
   [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }
-  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage) const {
+  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage, std::int64_t chunk) const {
+    if (!chunk_sizes.empty()) return chunk_sizes[static_cast<std::size_t>(chunk * pp() + stage)];
     return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
   }
+  // Of the model's layers. Chunks take turns: the first chunk of every stage, then the second, and so on.
+  [[nodiscard]] std::int64_t first_layer(std::int64_t stage, std::int64_t chunk) const;
   [[nodiscard]] bool is_first(std::int64_t stage) const { return stage == 0; }
   [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
   // Tokens of one micro-batch on one rank.
   [[nodiscard]] std::int64_t micro_batch_tokens() const { return job.micro_batch * job.seq_len / layout.sizes().cp; }
+  // Of them, those that a rank norms, and sends to experts.
+  [[nodiscard]] std::int64_t own_tokens() const {
+    const std::int64_t tokens = micro_batch_tokens();
+    return job.sequence_parallel ? (tokens + tp() - 1) / tp() : tokens;
+  }
   // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
-  [[nodiscard]] bool splits_backward() const { return job.tp_overlap == TpOverlap::kBackward && tp() > 1; }
+  [[nodiscard]] bool splits_backward() const { return job.tp_overlap != TpOverlap::kNone && tp() > 1; }
+  // Collectives of a part run in chunks beside its first and its last matrix product.
+  [[nodiscard]] bool pipelines_tp() const {
+    return job.tp_overlap == TpOverlap::kPipelined && job.sequence_parallel && tp() > 1;
+  }
   // Of the ranks over the GPUs of the placement. With pipeline stages inside the nodes, replicas keep to equal GPU numbers.
   [[nodiscard]] RankOrder rank_order() const;
   // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
@@ -57,6 +81,8 @@ struct TrainingPlan {
 // 14 times 8, 7), and where that leaves no even deal either, the middle stages take what is left over.
 // PRE: 1 <= stages <= layers.
 [[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
+// The same of all chunks of an interleaved pipeline, in model order; a chunk with the embedding or the head may be left without layers.
+[[nodiscard]] std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
 
 // Told of every fault: the key of the job it belongs to, what is wrong, what to do.
 using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;

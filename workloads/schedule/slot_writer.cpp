@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/slot_writer.h"
 
+#include <algorithm>
+#include <tuple>
+
+#include "workloads/model/activations.h"
+
 namespace lockstep {
 
 SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, ProgramCursor& cursor, OpSink& sink)
@@ -11,8 +16,10 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       cursor_(cursor),
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
-      is_replicated_(program.plan_.replicas() > 1),
-      gathers_updates_(is_replicated_ && program.plan_.job.distributed_optimizer) {}
+      is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
+      gathers_updates_(is_replicated_ && !is_fsdp_ && program.plan_.optimizer_shards() > 1),
+      gathers_ahead_(gathers_updates_ && program.plan_.job.strategy == Strategy::kDdp &&
+                     program.plan_.job.overlap_param_gather) {}
 
 bool SlotWriter::write() {
   const std::int64_t total = action_total();
@@ -25,7 +32,7 @@ bool SlotWriter::write() {
   }
   const Unit unit = unit_at(scratch(kAction), scratch(kStep));
   issue_gathers();
-  if (cursor_.slot == 1 && plan_.job.overlap_param_gather) gather_updates();
+  if (cursor_.slot == 1 && gathers_ahead_) gather_updates();
   if (unit.action.is_forward) {
     forward(unit);
   } else {
@@ -110,6 +117,7 @@ void SlotWriter::forward(const Unit& unit) {
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
   if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     use_updates(unit, ModelPart::kEmbedding);
     compute(ModelPart::kEmbedding, true);
@@ -120,7 +128,9 @@ void SlotWriter::forward(const Unit& unit) {
   } else {
     layer_forward(unit);
   }
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
+  const bool is_end = unit.index == unit.chunk.count() - 1;
+  if (is_end) settle_exchange();
+  if (is_end && !is_model_end) send(Stream::kPpSendNext, +1);
 }
 
 void SlotWriter::backward(const Unit& unit) {
@@ -128,34 +138,21 @@ void SlotWriter::backward(const Unit& unit) {
   const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
   if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     enter_part();
     compute(ModelPart::kEmbedding, false);
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
-    part_backward(ModelPart::kHead);
+    for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
-    if (plan_.job.recompute == Recompute::kFull) layer_forward(unit);
-    layer_part_backward(unit, ModelPart::kMlp);
-    layer_part_backward(unit, ModelPart::kAttention);
+    const std::int64_t layer = unit.index - (unit.chunk.has_embedding ? 1 : 0);
+    if (layer < recomputed_layers(plan_, at_.pp, unit.action.chunk)) layer_forward(unit);
+    layer_backward(unit);
   }
+  if (unit.index == 0) settle_exchange();
   if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
-}
-
-void SlotWriter::layer_forward(const Unit& unit) {
-  for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
-    use_updates(unit, part);
-    enter_part();
-    compute(part, true);
-    leave_part();
-  }
-}
-
-void SlotWriter::layer_part_backward(const Unit& unit, ModelPart part) {
-  enter_part();  // the gradient of what the part left
-  part_backward(part);
-  reduce_ready(unit, part);
 }
 
 // Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
@@ -179,10 +176,12 @@ void SlotWriter::part_backward(ModelPart part) {
 }
 
 void SlotWriter::head_forward() {
-  enter_part();
-  compute(ModelPart::kHead, true);
-  // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
-  for (int i = 0; i < 3; ++i) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) {
+    enter_part();
+    compute(ModelPart::kHead, true);
+    // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
+    for (int k = 0; k < 3; ++k) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  }
 }
 
 // ---- pipeline
@@ -214,13 +213,17 @@ void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
 // ---- data parallel
 
 std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
-  if (unit.is_embedding() || unit.is_head()) {
-    const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
-    return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
-  }
-  return program_.messages_.layer_weights;
+  if (plan_.replicas() == 1) return 0;
+  if (unit.is_layer()) return program_.messages_.layer_weights[has_experts(unit) ? 1 : 0];
+  const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
+  return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
 }
 
+std::int64_t SlotWriter::expert_gather_bytes(const Unit& unit) const {
+  return has_experts(unit) && plan_.expert_replicas() > 1 ? program_.messages_.expert_weights : 0;
+}
+
+// A gather waits for compute first, so that it is not issued too far ahead.
 void SlotWriter::issue_gathers() {
   if (!is_fsdp_ || !is_replicated_) return;
   while (scratch(kGathersIssued) <= scratch(kGathersUsed) + plan_.job.prefetch && scratch(kGatherAction) < action_total()) {
@@ -230,29 +233,35 @@ void SlotWriter::issue_gathers() {
       ++scratch(kGatherAction);
     }
     const std::int64_t bytes = gather_bytes(unit);
-    if (bytes == 0) continue;
+    const std::int64_t of_experts = expert_gather_bytes(unit);
+    if (bytes == 0 && of_experts == 0) continue;
     wait_all(Stream::kDpGather, Stream::kCompute);
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (bytes > 0) collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (of_experts > 0) collective(Stream::kDpGather, CommFamily::kExpertGather, CollectiveKind::kAllGather, of_experts);
     ++scratch(kGathersIssued);
   }
 }
 
 void SlotWriter::use_gather(const Unit& unit) {
-  if (!is_fsdp_ || !is_replicated_ || gather_bytes(unit) == 0) return;
-  constexpr std::int64_t operations_per_gather = 2;  // its wait and itself
-  wait(Stream::kCompute, Stream::kDpGather, operations_per_gather * ++scratch(kGathersUsed));
+  if (!is_fsdp_ || !is_replicated_) return;
+  const int gathers = (gather_bytes(unit) > 0 ? 1 : 0) + (expert_gather_bytes(unit) > 0 ? 1 : 0);
+  if (gathers == 0) return;
+  ++scratch(kGathersUsed);
+  scratch(kGatherOperations) += 1 + gathers;  // the wait before them
+  wait(Stream::kCompute, Stream::kDpGather, scratch(kGatherOperations));
 }
 
 void SlotWriter::gather_updates() {
   if (!gathers_updates_) return;
   for (auto bucket = stage_.buckets.rbegin(); bucket != stage_.buckets.rend(); ++bucket) {
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bucket->weight_bytes);
+    const CommFamily family = bucket->is_expert ? CommFamily::kExpertGather : CommFamily::kDpGather;
+    collective(Stream::kDpGather, family, CollectiveKind::kAllGather, bucket->weight_bytes);
   }
 }
 
 // The last bucket is the first that forward needs. Only the first micro-batch finds any it has not waited for yet.
 void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
-  if (!gathers_updates_ || !plan_.job.overlap_param_gather) return;
+  if (!gathers_ahead_) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
   const std::int64_t used = scratch(kGathersUsed);
   while (scratch(kGathersUsed) < std::ssize(stage_.buckets) &&
@@ -265,15 +274,23 @@ void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
 void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
   if (is_fsdp_) {
+    if (part == ModelPart::kExperts && expert_gather_bytes(unit) > 0) {
+      scatter_gradient(CommFamily::kExpertReduce, program_.messages_.expert_grads);
+    }
+    if (plan_.replicas() == 1) return;
     std::int64_t bytes = 0;
-    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
+    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads[has_experts(unit) ? 1 : 0];
     if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
     if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
-    if (bytes > 0) scatter_gradient(bytes);
+    if (bytes > 0) scatter_gradient(CommFamily::kDpReduce, bytes);
+    return;
+  }
+  const GradientPoint here{unit.action.chunk, unit.index, part};
+  if (plan_.job.strategy == Strategy::kZero2) {
+    scatter_buckets(here);
     return;
   }
   if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
-  const GradientPoint here{unit.action.chunk, unit.index, part};
   while (scratch(kNextBucket) < std::ssize(stage_.buckets) &&
          stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
     push_bucket();
@@ -281,23 +298,37 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
 }
 
 // In shard groups the rank's share goes on to the ranks that hold the same one.
-void SlotWriter::scatter_gradient(std::int64_t bytes) {
+void SlotWriter::scatter_gradient(CommFamily family, std::int64_t bytes) {
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+  collective(Stream::kDpReduce, family, CollectiveKind::kReduceScatter, bytes);
   if (!plan_.is_hybrid()) return;
   wait_all(Stream::kDpReplicate, Stream::kDpReduce);
   collective(Stream::kDpReplicate, CommFamily::kDpReplicate, CollectiveKind::kAllReduce, bytes / plan_.optimizer_shards());
 }
 
-void SlotWriter::push_bucket() {
-  const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
+// Every micro-batch hands out the same buckets, found by where they become ready: chunks take turns, so none is "next".
+void SlotWriter::scatter_buckets(const GradientPoint& here) {
+  const auto is_before = [](const GradientPoint& a, const GradientPoint& b) {
+    return std::tuple(b.chunk, b.unit, b.part) < std::tuple(a.chunk, a.unit, a.part);
+  };
+  auto bucket = std::lower_bound(stage_.buckets.begin(), stage_.buckets.end(), here,
+                                 [&](const GradientBucket& b, const GradientPoint& p) { return is_before(b.ready, p); });
+  for (; bucket != stage_.buckets.end() && bucket->ready == here; ++bucket) {
+    push_bucket(*bucket);
+    if (!plan_.job.overlap_grad_reduce) wait_all(Stream::kCompute, Stream::kDpReduce);
+  }
+}
+
+void SlotWriter::push_bucket() { push_bucket(stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)]); }
+
+void SlotWriter::push_bucket(const GradientBucket& bucket) {
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
   const CollectiveKind kind = gathers_updates_ ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, kind, bucket.bytes);
+  collective(Stream::kDpReduce, bucket.is_expert ? CommFamily::kExpertReduce : CommFamily::kDpReduce, kind, bucket.bytes);
 }
 
 void SlotWriter::finish() {
-  if (!is_fsdp_ && is_replicated_) {
+  if (plan_.job.strategy == Strategy::kDdp && is_replicated_) {
     while (scratch(kNextBucket) < std::ssize(stage_.buckets)) push_bucket();
   }
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
@@ -311,7 +342,7 @@ void SlotWriter::finish() {
     if (plan_.job.virtual_stages > 1 && pushed(s) > 0) wait_all(Stream::kCompute, s);
   }
   compute(optimizer_kernel_id(at_.pp));
-  if (gathers_updates_ && !plan_.job.overlap_param_gather) {
+  if (gathers_updates_ && !gathers_ahead_) {
     wait_all(Stream::kDpGather, Stream::kCompute);
     gather_updates();
     wait_all(Stream::kCompute, Stream::kDpGather);

@@ -30,6 +30,9 @@ class SlotWriter {
     kTpSeenByCompute,  // operations of the other stream already waited for
     kComputeSeenByTp,
     kComputeSeenByReduce,
+    kGatherOperations,  // of the gather stream that those used are made of
+    kExchange,          // operations of the expert stream up to the last exchange
+    kExchangeSeen,      // ... already waited for by compute
   };
   struct Unit {
     PipelineAction action;
@@ -37,6 +40,7 @@ class SlotWriter {
     std::int64_t index = 0;  // in forward order
     [[nodiscard]] bool is_embedding() const { return chunk.is_embedding(index); }
     [[nodiscard]] bool is_head() const { return chunk.is_head(index); }
+    [[nodiscard]] bool is_layer() const { return !is_embedding() && !is_head(); }
   };
 
   std::int64_t& scratch(Scratch s) { return cursor_.scratch[s]; }
@@ -60,10 +64,32 @@ class SlotWriter {
 
   void forward(const Unit& unit);
   void backward(const Unit& unit);
+  [[nodiscard]] bool has_experts(const Unit& unit) const;
   void layer_forward(const Unit& unit);
-  void layer_part_backward(const Unit& unit, ModelPart part);
+  void layer_backward(const Unit& unit);
   void part_backward(ModelPart part);
   void head_forward();
+
+  // layer_writer.cpp
+  [[nodiscard]] bool is_sliced(ModelPart part) const;
+  void part_forward(ModelPart part);
+  void layer_part_backward(const Unit& unit, ModelPart part);
+  void sliced_part_forward(ModelPart part);
+  void sliced_part_backward(ModelPart part);
+  void enter_beside(KernelId kernel);
+  void leave_beside(KernelId kernel);
+  void middle(ModelPart part, bool is_forward);
+  void cp_collective(CollectiveKind kind, std::int64_t bytes);
+  void exchange_context(bool is_forward);
+
+  // expert_writer.cpp
+  void experts_forward(const Unit& unit);
+  void experts_backward(const Unit& unit);
+  void compute_experts(bool is_forward);
+  void push_exchange();
+  void exchange_tokens(const Unit& unit);
+  void settle_exchange();
+  [[nodiscard]] bool has_partner(const Unit& unit) const;
 
   // stage_offset: +1 for the next stage, -1 for the previous one.
   [[nodiscard]] Op message(OpKind kind, std::int64_t stage_offset) const;
@@ -71,14 +97,17 @@ class SlotWriter {
   void send(Stream stream, std::int64_t stage_offset);
 
   [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
+  [[nodiscard]] std::int64_t expert_gather_bytes(const Unit& unit) const;
   void issue_gathers();
   void use_gather(const Unit& unit);
   // Weights that a distributed optimizer updated.
   void gather_updates();
   void use_updates(const Unit& unit, ModelPart part);
   void reduce_ready(const Unit& unit, ModelPart part);
-  void scatter_gradient(std::int64_t bytes);
+  void scatter_gradient(CommFamily family, std::int64_t bytes);
   void push_bucket();
+  void push_bucket(const GradientBucket& bucket);
+  void scatter_buckets(const GradientPoint& here);  // ZeRO-2
   void finish();
 
   const TrainingProgram& program_;
@@ -88,8 +117,9 @@ class SlotWriter {
   ProgramCursor& cursor_;
   OpSink& sink_;
   bool is_fsdp_;
-  bool is_replicated_;
-  bool gathers_updates_;  // of a distributed optimizer
+  bool is_replicated_;    // somebody holds the same weights, or the same experts
+  bool gathers_updates_;  // of a distributed optimizer, or ZeRO-2
+  bool gathers_ahead_;    // ... at the start of the next step instead of the end of this one
 };
 
 }  // namespace lockstep
