@@ -118,7 +118,6 @@ class TrainingSuite {
     };
     std::map<std::string, Parts> files;
     for (const Candidate& c : candidates_) {
-      if (!c.job.refusal.empty()) continue;
       Parts& p = files[c.row.source];
       ++p.rows;
       p.lora += part_of(c.row, c.job) == RowPart::kLora ? std::size_t{1} : 0;
