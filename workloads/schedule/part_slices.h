@@ -11,11 +11,11 @@
 
 namespace lockstep {
 
-enum class PartSlice : std::uint8_t { kEntry, kMiddle, kExit };
-inline constexpr PartSlice kPartSlices[] = {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit};
+enum class OverlapSlice : std::uint8_t { kEntry, kMiddle, kExit };
+inline constexpr OverlapSlice kOverlapSlices[] = {OverlapSlice::kEntry, OverlapSlice::kMiddle, OverlapSlice::kExit};
 
-// The slices together are part_kernels().
-[[nodiscard]] std::vector<KernelWork> slice_kernels(const TrainingPlan& plan, ModelPart part, PartSlice slice,
-                                                    Direction direction);
+// Those of `kernels`, which are the part's, that are of the slice.
+[[nodiscard]] std::vector<KernelWork> slice_kernels(const TrainingPlan& plan, ModelPart part, OverlapSlice slice,
+                                                    const std::vector<KernelWork>& kernels);
 
 }  // namespace lockstep
