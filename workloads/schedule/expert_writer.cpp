@@ -25,10 +25,10 @@ void SlotWriter::experts_forward(const Unit& unit) {
   use_updates(unit, ModelPart::kMoe);
   if (has_shared) enter_part();
   if (plan_.job.overlap_shared_expert) {
-    compute(slice_kernel_id(ModelPart::kMoe, PartSlice::kEntry, true));
+    compute(slice_kernel_id(ModelPart::kMoe, OverlapSlice::kEntry, true));
     settle_exchange();
     push_exchange();
-    push_kernel(slice_kernel_id(ModelPart::kMoe, PartSlice::kMiddle, true));
+    push_kernel(slice_kernel_id(ModelPart::kMoe, OverlapSlice::kMiddle, true));
     settle_exchange();
   } else {
     compute(ModelPart::kMoe, true);
@@ -55,9 +55,9 @@ void SlotWriter::experts_backward(const Unit& unit) {
   if (plan_.job.overlap_shared_expert) {
     settle_exchange();
     push_exchange();
-    compute(slice_kernel_id(ModelPart::kMoe, PartSlice::kMiddle, false));
+    compute(slice_kernel_id(ModelPart::kMoe, OverlapSlice::kMiddle, false));
     settle_exchange();
-    compute(slice_kernel_id(ModelPart::kMoe, PartSlice::kEntry, false));
+    compute(slice_kernel_id(ModelPart::kMoe, OverlapSlice::kEntry, false));
   } else {
     exchange_tokens(unit);
     compute(ModelPart::kMoe, false);

@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kPartCount = std::ssize(kModelParts);
-constexpr std::int64_t kSliceCount = std::ssize(kPartSlices);
+constexpr std::int64_t kSliceCount = std::ssize(kOverlapSlices);
 constexpr const char* kPartNames[] = {"embedding", "attention", "mlp", "moe", "experts", "combine", "head"};
 constexpr const char* kSliceNames[] = {"entry", "middle", "exit"};
 static_assert(std::size(kPartNames) == std::size(kModelParts));
@@ -38,8 +38,8 @@ KernelId weight_gradient_kernel_id(ModelPart part) {
   return KernelId(static_cast<std::uint32_t>(2 * kPartCount + static_cast<std::int64_t>(part)));
 }
 
-KernelId slice_kernel_id(ModelPart part, PartSlice slice, bool is_forward) {
-  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice) - 1;
+KernelId slice_kernel_id(ModelPart part, OverlapSlice slice, bool is_forward) {
+  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice);
   return KernelId(static_cast<std::uint32_t>(3 * kPartCount + 2 * number + (is_forward ? 0 : 1)));
 }
 
@@ -134,12 +134,11 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   }
   for (const ModelPart part : kModelParts) add(part, "weight_gradient", kernels_of(part, Direction::kWeightGradient));
   for (const ModelPart part : kModelParts) {
-    for (const PartSlice slice : kPartSlices) {
+    for (const OverlapSlice slice : kOverlapSlices) {
       for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice) - 1],
+        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice)],
                                                direction == Direction::kForward ? "forward" : "backward");
-        const bool is_there = has_part(plan_.job.model, part);
-        add(part, suffix, is_there ? part_kernels(plan_, part, direction, gpu.kernels, slice) : std::vector<KernelWork>{});
+        add(part, suffix, slice_kernels(plan_, part, slice, kernels_of(part, direction)));
       }
     }
   }

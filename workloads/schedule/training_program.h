@@ -46,7 +46,7 @@ namespace lockstep {
 // splits backward), forward and backward of its slices, then the optimizer of each stage. What the model does not have is empty.
 [[nodiscard]] KernelId part_kernel_id(ModelPart part, bool is_forward);
 [[nodiscard]] KernelId weight_gradient_kernel_id(ModelPart part);
-[[nodiscard]] KernelId slice_kernel_id(ModelPart part, PartSlice slice, bool is_forward);
+[[nodiscard]] KernelId slice_kernel_id(ModelPart part, OverlapSlice slice, bool is_forward);
 [[nodiscard]] KernelId optimizer_kernel_id(std::int64_t stage);
 
 class TrainingProgram final : public Program {
