@@ -38,6 +38,7 @@
 #include "workloads/parallel/plan.h"
 #include "workloads/program.h"
 #include "workloads/schedule/buckets.h"
+#include "workloads/schedule/part_slices.h"
 #include "workloads/schedule/pipeline_order.h"
 
 namespace lockstep {
