@@ -13,7 +13,8 @@ void embedding_kernels(KernelList& out) {
   const double activations = s.tokens * s.hidden;
   out.memory("embedding", activations, 2, 0);
   // A dense gradient: every row of the table is written, whichever tokens came.
-  if (out.is_backward()) out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
+  if (out.is_backward() && !out.plan().has_adapters())
+    out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
 }
 
 void head_kernels(KernelList& out) {
