@@ -63,6 +63,7 @@ void import_latent_attention(LaunchReader& a, TransformerSpec& m) {
   if (!LaunchReader::is_set(mla)) return;
   m.mla = spec;
   m.kv_heads = m.heads;
+  m.has_qk_norm = false;  // there --qk-layernorm means the norms of the latent vectors, which latent attention always has
   for (const char* key : {"q_rank", "kv_rank", "nope_dim", "rope_dim", "v_dim"}) {
     a.context().note_origin(fmt::format("model.mla.{}", key), mla->position);
   }
