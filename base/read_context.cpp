@@ -85,8 +85,6 @@ void ConfigPrinter::indent() {
 
 void ConfigPrinter::value(const std::string& path, std::string_view key, const std::string& text) {
   constexpr std::size_t kCommentColumn = 44;
-  if (only_given_ && context_->origin(path) == nullptr) return;
-  for (const std::string& section : std::exchange(unwritten_, {})) write_key(section);
   indent();
   const std::size_t begin = out_.rfind('\n') == std::string::npos ? 0 : out_.rfind('\n') + 1;
   out_ += fmt::format("{}: {}", Codec<std::string>::print(std::string(key)), text);
@@ -99,18 +97,10 @@ void ConfigPrinter::value(const std::string& path, std::string_view key, const s
   out_ += fmt::format("# {}\n", origin_text(context_->origin(path)));
 }
 
-void ConfigPrinter::write_key(std::string_view key) {
+void ConfigPrinter::open(std::string_view key) {
   indent();
   out_ += Codec<std::string>::print(std::string(key)) + ":\n";
   ++depth_;
-}
-
-void ConfigPrinter::open(std::string_view key) {
-  if (only_given_) {
-    unwritten_.emplace_back(key);
-  } else {
-    write_key(key);
-  }
 }
 
 void ConfigPrinter::open_element() {
@@ -120,13 +110,7 @@ void ConfigPrinter::open_element() {
   ++depth_;
 }
 
-void ConfigPrinter::close() {
-  if (unwritten_.empty()) {
-    --depth_;
-  } else {
-    unwritten_.pop_back();
-  }
-}
+void ConfigPrinter::close() { --depth_; }
 
 std::string Codec<std::string>::print(const std::string& v) {
   const auto is_plain_char = [](char c) {

@@ -78,12 +78,6 @@ class ConfigPrinter {
  public:
   explicit ConfigPrinter(const ReadContext& context) : context_(&context) {}
   ConfigPrinter() = default;  // without origins: equal configurations give equal text
-  // Leaves out what has no origin: what is left is a document of its own.
-  static ConfigPrinter of_given(const ReadContext& context) {
-    ConfigPrinter printer(context);
-    printer.only_given_ = true;
-    return printer;
-  }
   void value(const std::string& path, std::string_view key, const std::string& text);
   void open(std::string_view key);  // a section, list or named entry
   void open_element();              // a list element that is a section
@@ -93,11 +87,7 @@ class ConfigPrinter {
  private:
   void indent();
 
-  void write_key(std::string_view key);
-
   const ReadContext* context_ = nullptr;
-  bool only_given_ = false;
-  std::vector<std::string> unwritten_;  // open sections of which nothing has been written yet
   std::string out_;
   int depth_ = 0;
   bool after_dash_ = false;

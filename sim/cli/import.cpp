@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 
 #include "base/field_table.h"
 #include "base/write_file.h"
@@ -34,6 +35,23 @@ std::string header(const std::string& kind, const std::string& file, std::string
                      Codec<std::string>::print(name));
 }
 
+// Of a configuration printed with origins: what somebody set. Sections of which nothing is left go as well.
+std::string without_defaults(const std::string& printed) {
+  const auto depth = [](const std::string& line) { return line.find_first_not_of(' '); };
+  std::vector<std::string> kept;
+  std::istringstream in(printed);
+  const auto drop_empty_sections = [&](std::size_t next_depth) {
+    while (!kept.empty() && kept.back().ends_with(':') && depth(kept.back()) >= next_depth) kept.pop_back();
+  };
+  for (std::string line; std::getline(in, line);) {
+    if (line.ends_with("# default")) continue;
+    drop_empty_sections(depth(line));
+    kept.push_back(line);
+  }
+  drop_empty_sections(0);
+  return fmt::format("{}\n", fmt::join(kept, "\n"));
+}
+
 // The document must be one that `lockstep run` takes: what it finds wrong is told where the value was written.
 template <class T>
 void check_document(const VerbContext& context, const std::string& text, const FieldTable<T>& table, ReadContext& origins) {
@@ -59,9 +77,9 @@ std::string import_megatron(const VerbContext& context, const std::string& file,
   throw_if_errors(d);
   const JobSpec job = import_job(*launch, origins);
   throw_if_errors(d);
-  ConfigPrinter printer = ConfigPrinter::of_given(origins);
+  ConfigPrinter printer(origins);
   job_fields().print(job, printer);
-  const std::string text = header("job", file, "megatron") + printer.text();
+  const std::string text = header("job", file, "megatron") + without_defaults(printer.text());
   check_document(context, text, job_fields(), origins);
   return text;
 }
