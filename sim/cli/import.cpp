@@ -9,6 +9,7 @@
 #include "base/field_table.h"
 #include "base/write_file.h"
 #include "sim/cli/common_options.h"
+#include "sim/cli/run_trace.h"
 #include "sim/cli/verbs.h"
 #include "workloads/import/megatron/job_import.h"
 #include "workloads/import/model_document.h"
@@ -105,6 +106,7 @@ int run_import(const VerbContext& context) {
   std::string text;
   if (kind == "megatron") text = import_megatron(context, file, d);
   if (kind == "huggingface") text = import_huggingface(context, file, d);
+  if (kind == "goal") text = import_goal(file, context.arguments.text("output"), d);
   throw_if_errors(d);
   print_warnings(context, d);
   const std::string output = context.arguments.text("output");
@@ -129,8 +131,8 @@ Verb import_verb() {
           "bare list of arguments, or a YAML or JSON file of them; absent arguments have that software's defaults. What has no "
           "meaning here is named and left out. A value that only the running script knows is asked for: --set NAME=VALUE sets "
           "a variable of the script ($1: --set 1=VALUE), and --set vocab-size=N an argument with a dash in its name. "
-          "huggingface: a model from a config.json.",
-      .positionals = {{.name = "KIND", .doc = "of FILE", .choices = {"megatron", "huggingface"}},
+          "huggingface: a model from a config.json. goal: checks a GOAL trace and writes what `lockstep run` replays it from.",
+      .positionals = {{.name = "KIND", .doc = "of FILE", .choices = {"megatron", "huggingface", "goal"}},
                       {.name = "FILE", .doc = "what is imported; - is standard input"}},
       .options = {{.name = "output", .value_name = "OUT.yaml", .doc = "writes the document there", .short_name = 'o'},
                   {.name = "set",
