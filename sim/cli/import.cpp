@@ -32,8 +32,8 @@ LaunchSettings settings_of(const Arguments& arguments) {
 
 std::string header(const std::string& kind, const std::string& file, std::string_view from) {
   const std::string name = file == "-" ? "standard input" : std::filesystem::path(file).filename().string();
-  return fmt::format("# Imported by lockstep import {}. Comments say where a value comes from.\nkind: {}\nwhat: {}\n", from, kind,
-                     Codec<std::string>::print(name));
+  return fmt::format("# Imported by lockstep import {}. Comments say where a value comes from.\nkind: {}\nwhat: {}\n", from,
+                     kind, Codec<std::string>::print(name));
 }
 
 // Of a configuration printed with origins: what somebody set. Sections of which nothing is left go as well.

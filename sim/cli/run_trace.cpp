@@ -33,10 +33,11 @@ Trace read_trace(const std::string& file, Diagnostics& d) {
 std::string table_of(const Trace& trace, const TraceResult& r) {
   const auto last = std::max_element(r.finish.begin(), r.finish.end()) - r.finish.begin();
   const auto first = std::min_element(r.finish.begin(), r.finish.end()) - r.finish.begin();
-  return fmt::format("makespan    {:.9g} s\noperations  {}, of {} ranks\nmessages    {}, {} bytes\nlast rank   {} at {:.9g} s\n"
-                     "first rank  {} at {:.9g} s\n",
-                     r.makespan.seconds(), trace.size(), trace.ranks, trace.messages, trace.bytes, last,
-                     r.finish[static_cast<std::size_t>(last)].seconds(), first, r.finish[static_cast<std::size_t>(first)].seconds());
+  return fmt::format(
+      "makespan    {:.9g} s\noperations  {}, of {} ranks\nmessages    {}, {} bytes\nlast rank   {} at {:.9g} s\n"
+      "first rank  {} at {:.9g} s\n",
+      r.makespan.seconds(), trace.size(), trace.ranks, trace.messages, trace.bytes, last,
+      r.finish[static_cast<std::size_t>(last)].seconds(), first, r.finish[static_cast<std::size_t>(first)].seconds());
 }
 
 std::string csv_of(const TraceResult& r) {
@@ -143,8 +144,9 @@ std::string import_goal(const std::string& file, const std::string& output, Diag
   const fs::path folder = fs::path(output).parent_path();
   const bool moves = !output.empty() && !folder.empty() && !fs::path(file).is_absolute();
   const std::string reference = moves ? fs::proximate(file, folder).string() : file;
-  return fmt::format("kind: trace\nwhat: \"{} ranks, {} operations, {} messages of {} bytes\"\nfile: {}\nranks: {}\ncompute_scale: 1\n",
-                     trace.ranks, trace.size(), trace.messages, trace.bytes, Codec<std::string>::print(reference), trace.ranks);
+  return fmt::format(
+      "kind: trace\nwhat: \"{} ranks, {} operations, {} messages of {} bytes\"\nfile: {}\nranks: {}\ncompute_scale: 1\n",
+      trace.ranks, trace.size(), trace.messages, trace.bytes, Codec<std::string>::print(reference), trace.ranks);
 }
 
 }  // namespace lockstep::cli

@@ -12,7 +12,7 @@ class FieldTable;
 
 struct TraceSpec {
   std::string name;
-  std::string file;          // relative to the document
+  std::string file;  // relative to the document
   std::int64_t ranks = 0;
   double compute_scale = 1;  // of the times of the trace's calcs
 };

@@ -116,7 +116,8 @@ class TraceRun {
     if (scale_ == 1) return Duration::picos(t_.amount[op] * kPicosPerNano);
     const double picos = static_cast<double>(t_.amount[op]) * static_cast<double>(kPicosPerNano) * scale_ + 0.5;
     constexpr double kMostPicos = 9e18;
-    if (!(picos < kMostPicos)) throw SimulationError(fmt::format("{} computes beyond the range of time (106 days)", t_.name(op)));
+    if (!(picos < kMostPicos))
+      throw SimulationError(fmt::format("{} computes beyond the range of time (106 days)", t_.name(op)));
     return Duration::picos(static_cast<std::int64_t>(picos));
   }
 
@@ -171,7 +172,8 @@ class TraceRun {
   void end(std::uint32_t op) {
     ++result_.events;
     ++ended_;
-    result_.fingerprint += hash_words({op, static_cast<std::uint64_t>(t_.amount[op]), static_cast<std::uint64_t>(now_.picos())});
+    result_.fingerprint +=
+        hash_words({op, static_cast<std::uint64_t>(t_.amount[op]), static_cast<std::uint64_t>(now_.picos())});
     result_.finish[t_.rank[op]] = std::max(result_.finish[t_.rank[op]], now_);
     result_.makespan = std::max(result_.makespan, now_);
     release(op, false);
@@ -197,14 +199,15 @@ class TraceRun {
   // The receives that wait for messages nobody sends; everything else waits for them.
   [[nodiscard]] std::string who_waits() const {
     constexpr std::size_t kMostNamed = 5;
-    std::string text = fmt::format("{} of {} operations never end, and nothing else happens after {:.12g} s", t_.size() - ended_,
-                                   t_.size(), now_.seconds());
+    std::string text = fmt::format("{} of {} operations never end, and nothing else happens after {:.12g} s",
+                                   t_.size() - ended_, t_.size(), now_.seconds());
     if (network_.in_flight() > 0) return text + ": " + network_.describe_pending();
     std::size_t named = 0;
     for (std::size_t m = 0; m < receiver_.size() && named < kMostNamed; ++m) {
       const std::uint32_t op = receiver_[m];
       if (op == kNone || is_there_[m]) continue;
-      text += fmt::format("{}{} waits for a message from rank {} with tag {}", named == 0 ? ": " : "; ", t_.name(op), t_.peer[op], t_.tag[op]);
+      text += fmt::format("{}{} waits for a message from rank {} with tag {}", named == 0 ? ": " : "; ", t_.name(op),
+                          t_.peer[op], t_.tag[op]);
       ++named;
     }
     return text;

@@ -105,7 +105,8 @@ class GoalReader {
 
   Trace read() {
     word_ = tokens_.next();
-    if (word_ != "num_ranks") return fault(fmt::format("num_ranks is expected, not '{}'", word_), "num_ranks 2"), std::move(trace_);
+    if (word_ != "num_ranks")
+      return fault(fmt::format("num_ranks is expected, not '{}'", word_), "num_ranks 2"), std::move(trace_);
     advance();
     const std::int64_t ranks = number("a number of ranks", 1, 1 << 24);
     trace_.ranks = static_cast<std::uint32_t>(ranks);
@@ -180,7 +181,8 @@ class GoalReader {
       }
       return read_operation(label, line);
     }
-    if (word_ != "requires" && word_ != "irequires") return lost(fmt::format("after {} comes ':', requires or irequires, not '{}'", label, word_));
+    if (word_ != "requires" && word_ != "irequires")
+      return lost(fmt::format("after {} comes ':', requires or irequires, not '{}'", label, word_));
     const bool at_begin = word_ == "irequires";
     advance();
     waiting_.push_back({label, word_, at_begin, line, column});
@@ -196,7 +198,8 @@ class GoalReader {
     constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
     constexpr std::int64_t kMostNanoseconds = std::int64_t{1} << 52;  // 52 days
     const bool computes = kind == "calc" || kind == "loclop";
-    const std::int64_t amount = computes ? number("a time in nanoseconds", 0, kMostNanoseconds) : number("a size like 8b", 0, kMostBytes, "b");
+    const std::int64_t amount =
+        computes ? number("a time in nanoseconds", 0, kMostNanoseconds) : number("a size like 8b", 0, kMostBytes, "b");
     std::int64_t peer = rank_;
     if (!computes && expect(kind == "send" ? "to" : "from")) peer = number("a rank", 0, trace_.ranks - 1);
     std::int64_t tag = 0;

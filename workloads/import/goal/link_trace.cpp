@@ -73,8 +73,9 @@ class Linker {
     if (done == t_.size()) return;
     const auto stuck = std::find_if(waits.begin(), waits.end(), [](std::uint32_t n) { return n > 0; });
     const auto op = static_cast<std::uint32_t>(stuck - waits.begin());
-    d_.error({file_, static_cast<int>(t_.line[op]), 0}, {},
-             fmt::format("{} operations wait for each other in a circle, or for one that does: the first is {}", t_.size() - done, t_.name(op)),
+    d_.error({file_, static_cast<int>(t_.line[op]), 1}, {},
+             fmt::format("{} operations wait for each other in a circle, or for one that does: the first is {}",
+                         t_.size() - done, t_.name(op)),
              "none of them could ever begin");
   }
 
@@ -87,20 +88,22 @@ class Linker {
 
   // Sends first, both by size.
   void add_channel(std::span<const std::uint32_t> ops) {
-    const auto receive = std::find_if(ops.begin(), ops.end(), [this](std::uint32_t op) { return t_.kind[op] == TraceKind::kReceive; });
+    const auto receive =
+        std::find_if(ops.begin(), ops.end(), [this](std::uint32_t op) { return t_.kind[op] == TraceKind::kReceive; });
     const auto sends = static_cast<std::size_t>(receive - ops.begin());
     const std::size_t receives = ops.size() - sends;
     const auto [from, to, tag] = ends(ops.front());
     if (sends != receives && d_.error_count() < kMostTraceErrors) {
       const std::uint32_t op = sends > receives ? ops.front() : ops[sends];
-      d_.error({file_, static_cast<int>(t_.line[op]), 0}, {},
+      d_.error({file_, static_cast<int>(t_.line[op]), 1}, {},
                fmt::format("{} sends from rank {} to {} with tag {}, but {} receives", sends, from, to, tag, receives),
                "every message needs both");
     }
     for (std::size_t i = 0; sends == receives && i < sends; ++i) {
       if (t_.amount[ops[i]] == t_.amount[ops[sends + i]] || d_.error_count() >= kMostTraceErrors) continue;
-      d_.error({file_, static_cast<int>(t_.line[ops[sends + i]]), 0}, {},
-               fmt::format("no send from rank {} with tag {} is of {} bytes, as this receive is", from, tag, t_.amount[ops[sends + i]]));
+      d_.error({file_, static_cast<int>(t_.line[ops[sends + i]]), 1}, {},
+               fmt::format("no send from rank {} with tag {} is of {} bytes, as this receive is", from, tag,
+                           t_.amount[ops[sends + i]]));
       break;
     }
     const auto channel = static_cast<std::uint32_t>(t_.channel_begin.size() - 1);

@@ -48,7 +48,7 @@ struct Trace {
   std::vector<TraceKind> kind;
   std::vector<std::uint32_t> rank;
   std::vector<std::uint32_t> peer;
-  std::vector<std::int64_t> amount;    // bytes, or nanoseconds
+  std::vector<std::int64_t> amount;  // bytes, or nanoseconds
   std::vector<std::uint32_t> tag;
   std::vector<std::uint32_t> cpu;      // given number; link() replaces it by one of all (rank, cpu) pairs
   std::vector<std::uint32_t> channel;  // of (source, destination, tag), numbered; set by link()
@@ -57,8 +57,8 @@ struct Trace {
   std::string labels;
   std::vector<std::size_t> successor_begin;
   std::vector<Successor> successor;
-  std::vector<std::uint32_t> waits;          // predecessors
-  std::vector<std::size_t> channel_begin;    // of the messages of each channel, in one count of all
+  std::vector<std::uint32_t> waits;        // predecessors
+  std::vector<std::size_t> channel_begin;  // of the messages of each channel, in one count of all
   std::uint32_t cpus = 0;
   std::int64_t messages = 0;
   std::int64_t bytes = 0;

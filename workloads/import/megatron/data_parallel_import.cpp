@@ -33,10 +33,11 @@ void import_data_parallelism(LaunchReader& a, JobSpec& job) {
   const LaunchArgument* bucket = a.find("ddp-bucket-size");
   const LaunchArgument* offload = a.find({"optimizer-cpu-offload", "cpu-optimizer"});
   const LaunchArgument* share = a.find("optimizer-offload-fraction");
-  for (const char* detail : {"ddp-num-buckets", "ddp-average-in-collective", "align-grad-reduce", "align-param-gather",
-                             "overlap-param-gather-with-optimizer-step", "ddp-impl", "DDP-impl", "use-contiguous-buffers-in-local-ddp",
-                             "check-for-nan-in-loss-and-grad", "no-check-for-nan-in-loss-and-grad", "grad-reduce-in-bf16",
-                             "accumulate-allreduce-grads-in-fp32", "no-zero-stage"}) {
+  for (const char* detail :
+       {"ddp-num-buckets", "ddp-average-in-collective", "align-grad-reduce", "align-param-gather",
+        "overlap-param-gather-with-optimizer-step", "ddp-impl", "DDP-impl", "use-contiguous-buffers-in-local-ddp",
+        "check-for-nan-in-loss-and-grad", "no-check-for-nan-in-loss-and-grad", "grad-reduce-in-bf16",
+        "accumulate-allreduce-grads-in-fp32", "no-zero-stage"}) {
     (void)a.find(detail);
   }
   if (is_deepspeed(a)) return import_zero(a, job);

@@ -20,7 +20,8 @@ std::optional<Document> open_config(const Launch& launch, const LaunchWord& name
   const std::filesystem::path beside = std::filesystem::path(launch.file).parent_path() / name.text;
   std::error_code none;
   if (name.unknown.empty() && std::filesystem::is_regular_file(beside, none)) return Document::load(beside.string(), d);
-  d.warning(name.position, "--deepspeed-config", "is neither written by the script nor beside it: what it says is not imported");
+  d.warning(name.position, "--deepspeed-config",
+            "is neither written by the script nor beside it: what it says is not imported");
   return std::nullopt;
 }
 

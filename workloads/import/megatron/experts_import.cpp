@@ -49,7 +49,8 @@ class Pattern {
     std::int64_t times = 0;
     while (is_next('*')) {
       ++at_;
-      if (!number(times) || times < 0 || static_cast<std::size_t>(times) * list.size() > kMostLayers) return at_ = 0, std::vector<std::int64_t>();
+      if (!number(times) || times < 0 || static_cast<std::size_t>(times) * list.size() > kMostLayers)
+        return at_ = 0, std::vector<std::int64_t>();
       const std::vector<std::int64_t> once = list;
       list.clear();
       for (std::int64_t i = 0; i < times; ++i) list.insert(list.end(), once.begin(), once.end());
@@ -103,7 +104,8 @@ void import_frequency(LaunchReader& a, TransformerSpec& m) {
   const auto second = first == pattern.end() ? first : std::find(first + 1, pattern.end(), 1);
   m.moe->interval = second == pattern.end() ? 1 : second - first;
   m.moe->dense_layers = std::max<std::int64_t>(0, first - pattern.begin() - (m.moe->interval - 1));
-  for (const char* key : {"interval", "dense_layers"}) a.context().note_origin(fmt::format("model.moe.{}", key), frequency->position);
+  for (const char* key : {"interval", "dense_layers"})
+    a.context().note_origin(fmt::format("model.moe.{}", key), frequency->position);
   bool is_same = true;
   for (std::int64_t layer = 0; layer < m.layers; ++layer) {
     is_same = is_same && m.is_expert_layer(layer) == (pattern[static_cast<std::size_t>(layer)] == 1);
@@ -155,7 +157,8 @@ void import_experts(LaunchReader& a, JobSpec& job) {
   if (dispatcher != nullptr && a.text(dispatcher) == "allgather") {
     a.warning(*dispatcher, "tokens are exchanged all to all here", "alltoall or flex are modelled");
   }
-  if (capacity != nullptr) a.warning(*capacity, "no token is dropped or padded here: routing is balanced", "expert_skew in the job");
+  if (capacity != nullptr)
+    a.warning(*capacity, "no token is dropped or padded here: routing is balanced", "expert_skew in the job");
 }
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@ namespace {
 
 void import_vocabulary(LaunchReader& a, JobSpec& job) {
   TransformerSpec& m = job.model;
-  if (const LaunchArgument* padded = a.find("padded-vocab-size")) {
+  if (const LaunchArgument* padded = a.find({"padded-vocab-size", "pad-vocab-size-to"})) {
     a.set(m.vocab, a.integer(padded, 1), "model.vocab", padded);
     return;
   }
@@ -39,11 +39,11 @@ void import_heads(LaunchReader& a, TransformerSpec& m) {
   m.heads = a.required({"num-attention-heads"});
   a.set(m.heads, m.heads, "model.heads", a.find("num-attention-heads"));
   const LaunchArgument* channels = a.find("kv-channels");
-  a.set(m.head_dim, channels != nullptr ? a.integer(channels, 1) : std::max<std::int64_t>(1, m.hidden / m.heads), "model.head_dim",
-        channels != nullptr ? channels : a.find("num-attention-heads"));
+  a.set(m.head_dim, channels != nullptr ? a.integer(channels, 1) : std::max<std::int64_t>(1, m.hidden / m.heads),
+        "model.head_dim", channels != nullptr ? channels : a.find("num-attention-heads"));
   const LaunchArgument* groups = a.find({"num-query-groups", "num-key-value-heads", "num-kv-heads"});
   const bool is_grouped = a.flag("group-query-attention");
-  if (groups != nullptr && groups->name == "num-query-groups" && !is_grouped && groups->values.size() == 1 && !a.launch().file.ends_with("ml")) {
+  if (groups != nullptr && groups->name == "num-query-groups" && !is_grouped && !a.launch().is_document) {
     a.warning(*groups, "has no effect without --group-query-attention");
     groups = nullptr;
   }
@@ -111,7 +111,8 @@ void import_feed_forward(LaunchReader& a, TransformerSpec& m) {
   for (const char* kind : {"squared-relu", "openai-gelu", "onnx-safe", "bias-gelu"}) (void)a.find(kind);
   a.set(m.is_gated, is_gated, "model.gated", gate);
   const LaunchArgument* ffn = a.find({"ffn-hidden-size", "intermediate-size"});
-  const bool counts_both = ffn != nullptr && ffn->name == "intermediate-size" && is_gated;  // GPT-NeoX: of gate and up and down / 3
+  const bool counts_both =
+      ffn != nullptr && ffn->name == "intermediate-size" && is_gated;  // GPT-NeoX: of gate and up and down / 3
   const std::int64_t absent = is_gated ? m.hidden * 4 * 2 / 3 / 64 * 64 : 4 * m.hidden;
   const std::int64_t width = ffn != nullptr ? a.integer(ffn, absent) : absent;
   a.set(m.ffn, std::max<std::int64_t>(1, counts_both ? width / 3 : width), "model.ffn", ffn);

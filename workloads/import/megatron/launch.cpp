@@ -15,8 +15,8 @@ namespace {
 
 // A command with one of these launches a training.
 constexpr std::array<std::string_view, 9> kTelling = {
-    "num-layers",        "hidden-size", "num-attention-heads",        "micro-batch-size",
-    "global-batch-size", "seq-length",  "tensor-model-parallel-size", "pipeline-model-parallel-size",
+    "num-layers",         "hidden-size", "num-attention-heads",        "micro-batch-size",
+    "global-batch-size",  "seq-length",  "tensor-model-parallel-size", "pipeline-model-parallel-size",
     "model-parallel-size"};
 
 bool is_option(const TracedText& word) {
@@ -72,8 +72,7 @@ void add_arguments(ShellScript& script, const std::vector<TracedText>& words, La
       const std::size_t equals = word.text.find('=');
       launch.arguments.push_back({argument_name(word.text.substr(0, equals)), script.position(word), {}});
       if (equals != std::string::npos) {
-        launch.arguments.back().values.push_back(
-            launch_word(script, script.variables(), word.slice(equals + 1, word.size())));
+        launch.arguments.back().values.push_back(launch_word(script, script.variables(), word.slice(equals + 1, word.size())));
       }
       is_after_option = true;
     } else if (is_after_option) {
@@ -98,7 +97,8 @@ void add_sbatch(ShellScript& script, Launch& launch) {
   const auto known_as = [&](std::string_view name, std::initializer_list<const char*> variables) {
     for (const LaunchArgument& a : launch.arguments) {
       if (a.name != name || a.values.empty() || !a.values.front().unknown.empty()) continue;
-      for (const char* v : variables) script.variables().assign(v, {{TracedText::computed(a.values.front().text, 0)}, false}, false);
+      for (const char* v : variables)
+        script.variables().assign(v, {{TracedText::computed(a.values.front().text, 0)}, false}, false);
     }
   };
   for (const char* nodes : {"nodes", "N"}) known_as(nodes, {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"});

@@ -29,8 +29,9 @@ struct LaunchArgument {
 
 struct Launch {
   std::string file;
-  std::vector<LaunchArgument> arguments;      // in order; the last of a name counts
+  std::vector<LaunchArgument> arguments;       // in order; the last of a name counts
   std::map<std::string, std::string> written;  // files that the script writes, by name
+  bool is_document = false;                    // arguments as keys of YAML or JSON
 };
 
 // `settings`: --set NAME=VALUE. A name with a dash is an argument ("vocab-size"), any other a shell variable. Errors and warnings go to `d`.

@@ -29,7 +29,8 @@ void add(const Node& value, const std::string& key, Launch& launch, int depth) {
   } else if (depth < kMostNested) {
     // zero_optimization: {stage: 1} of DeepSpeed and GPT-NeoX keeps its own keys.
     const Node stage = argument.name == "zero-optimization" ? value.find("stage") : Node();
-    if (stage && stage.is_scalar()) launch.arguments.push_back({"zero-stage", stage.position(), {{stage.text(), stage.position()}}});
+    if (stage && stage.is_scalar())
+      launch.arguments.push_back({"zero-stage", stage.position(), {{stage.text(), stage.position()}}});
     const bool is_sub_configuration = argument.name == "zero-optimization" || argument.name == "optimizer";
     if (is_sub_configuration) return;
     if (argument.name == "fp16" || argument.name == "bf16") {
@@ -47,7 +48,7 @@ void add(const Node& value, const std::string& key, Launch& launch, int depth) {
 }  // namespace
 
 Launch launch_of_document(const Document& document) {
-  Launch launch{.file = document.file(), .arguments = {}, .written = {}};
+  Launch launch{.file = document.file(), .arguments = {}, .written = {}, .is_document = true};
   if (document.root().is_map()) add_map(document.root(), launch, 0);
   return launch;
 }

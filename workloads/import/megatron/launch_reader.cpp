@@ -12,16 +12,6 @@ namespace {
 
 std::string shown(const LaunchArgument& argument) { return (argument.name.size() == 1 ? "-" : "--") + argument.name; }
 
-// "$SLURM_NNODES" -> "--set SLURM_NNODES=VALUE"; what is no variable is replaced whole.
-std::string way_out(const LaunchArgument& argument, const std::string& unknown) {
-  std::string name = unknown.substr(std::min<std::size_t>(1, unknown.size()));
-  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (!is_name || name.empty()) name = argument.name;
-  return fmt::format("--set {}=VALUE", name);
-}
-
 }  // namespace
 
 const LaunchArgument* LaunchReader::find(std::initializer_list<std::string_view> names) {
@@ -50,7 +40,7 @@ const LaunchWord* LaunchReader::word(const LaunchArgument& argument) {
   const std::string where = fmt::format("{}:{}", w.position.line, w.position.column);
   if (refused_.insert(where + argument.name).second) {
     context_.diagnostics().error(w.position, shown(argument), fmt::format("is {}, which is not known here", w.unknown),
-                                 way_out(argument, w.unknown));
+                                 way_out(argument));
   }
   return nullptr;
 }
@@ -86,6 +76,17 @@ std::int64_t LaunchReader::required(std::initializer_list<std::string_view> name
   context_.diagnostics().error({launch_.file, 0, 0}, fmt::format("--{}", *names.begin()), "is missing",
                                fmt::format("--set {}=N", *names.begin()));
   return 1;
+}
+
+// A variable is given by its name; what is no variable, like $(date), by the argument.
+std::string LaunchReader::way_out(const LaunchArgument& argument) {
+  const std::string unknown = argument.values.empty() ? std::string() : argument.values.front().unknown;
+  std::string name = unknown.substr(std::min<std::size_t>(1, unknown.size()));
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!is_name || name.empty()) name = argument.name;
+  return fmt::format("--set {}=VALUE", name);
 }
 
 void LaunchReader::error(const LaunchArgument& argument, std::string message, std::string hint) {

@@ -38,6 +38,8 @@ class LaunchReader {
     context_.note_origin(path, from != nullptr ? from->position : Position{"default of the launched software", 0, 0});
   }
 
+  // What to say instead of an unknown value: "--set SLURM_NNODES=VALUE".
+  [[nodiscard]] static std::string way_out(const LaunchArgument& argument);
   void error(const LaunchArgument& argument, std::string message, std::string hint = {});
   void warning(const LaunchArgument& argument, std::string message, std::string hint = {});
   [[nodiscard]] ReadContext& context() { return context_; }

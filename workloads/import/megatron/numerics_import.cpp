@@ -15,8 +15,8 @@ void import_precision(LaunchReader& a, JobSpec& job) {
   const LaunchArgument* fp8_flag = a.find({"fp8-hybrid", "fp8-e4m3"});
   const LaunchArgument* recipe = a.find("fp8-recipe");
   const LaunchArgument* fp4 = a.find({"fp4-format", "fp4"});
-  for (const char* detail : {"fp4-recipe", "fp4-param-gather", "fp8-param-gather", "first-last-layers-bf16", "num-layers-at-start-in-bf16",
-                             "num-layers-at-end-in-bf16", "no-fp8-wgrad", "fp8-param"}) {
+  for (const char* detail : {"fp4-recipe", "fp4-param-gather", "fp8-param-gather", "first-last-layers-bf16",
+                             "num-layers-at-start-in-bf16", "num-layers-at-end-in-bf16", "no-fp8-wgrad", "fp8-param"}) {
     (void)a.find(detail);
   }
   const std::string scales = a.text(recipe, "delayed");
@@ -24,7 +24,9 @@ void import_precision(LaunchReader& a, JobSpec& job) {
     a.set(job.precision, DataType::kNvfp4, "precision", fp4);
   } else if (LaunchReader::is_set(fp8) || LaunchReader::is_set(fp8_flag)) {
     a.set(job.precision, scales == "mxfp8" ? DataType::kMxfp8 : DataType::kFp8, "precision",
-          recipe != nullptr ? recipe : fp8 != nullptr ? fp8 : fp8_flag);
+          recipe != nullptr ? recipe
+          : fp8 != nullptr  ? fp8
+                            : fp8_flag);
     if (scales == "blockwise") a.warning(*recipe, "scales of blocks are those of whole tensors here");
   } else if (LaunchReader::is_set(bf16)) {
     a.set(job.precision, DataType::kBf16, "precision", bf16);
@@ -62,9 +64,8 @@ void import_recompute(LaunchReader& a, JobSpec& job) {
     if (layers != nullptr) a.set(job.recompute_layers, chunks * a.integer(layers, 1, 0), "recompute_layers", layers);
   } else if (kind == "selective" || LaunchReader::is_set(activations)) {
     const LaunchArgument* from = kind == "selective" ? granularity : activations;
-    const bool has_core = modules == nullptr || std::any_of(modules->values.begin(), modules->values.end(), [](const LaunchWord& w) {
-                            return w.text == "core_attn";
-                          });
+    const bool has_core = modules == nullptr || std::any_of(modules->values.begin(), modules->values.end(),
+                                                            [](const LaunchWord& w) { return w.text == "core_attn"; });
     a.set(job.recompute, has_core ? Recompute::kSelective : Recompute::kNone, "recompute", has_core ? from : modules);
     if (modules != nullptr && (modules->values.size() > 1 || !has_core)) {
       a.warning(*modules, "of the modules only core_attn is recomputed here");
@@ -84,12 +85,16 @@ void import_attention(LaunchReader& a, JobSpec& job) {
   const bool is_old = is_deepspeed(a) || a.find({"checkpoint-activations", "model-parallel-size"}) != nullptr ||
                       a.text(implementation) == "local" || a.find("use-legacy-models") != nullptr;
   const std::string name = a.text(backend);
-  const bool is_flash_config = configured != nullptr && std::any_of(configured->values.begin(), configured->values.end(),
-                                                                    [](const LaunchWord& w) { return w.text.find("flash") != std::string::npos; });
+  const bool is_flash_config =
+      configured != nullptr && std::any_of(configured->values.begin(), configured->values.end(),
+                                           [](const LaunchWord& w) { return w.text.find("flash") != std::string::npos; });
   if (LaunchReader::is_set(second)) return a.set(job.attention, AttentionKernel::kFlash2, "attention", second);
-  const bool is_fused = !name.empty() ? name != "unfused" && name != "local" : LaunchReader::is_set(flash) || is_flash_config || !is_old;
+  const bool is_fused =
+      !name.empty() ? name != "unfused" && name != "local" : LaunchReader::is_set(flash) || is_flash_config || !is_old;
   a.set(job.attention, is_fused ? AttentionKernel::kFlash : AttentionKernel::kUnfused, "attention",
-        backend != nullptr ? backend : flash != nullptr ? flash : implementation);
+        backend != nullptr ? backend
+        : flash != nullptr ? flash
+                           : implementation);
 }
 
 }  // namespace

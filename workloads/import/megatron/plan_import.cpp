@@ -23,12 +23,14 @@ void import_world(LaunchReader& a, JobSpec& job) {
   const LaunchArgument* tasks = a.find({"ntasks-per-node"});
   const LaunchArgument* gres = a.find("gres");
   const LaunchArgument* all = a.find({"n", "np", "ntasks"});
-  const auto is_known = [](const LaunchArgument* x) { return x != nullptr && !x->values.empty() && x->values.front().unknown.empty(); };
+  const auto is_known = [](const LaunchArgument* x) {
+    return x != nullptr && !x->values.empty() && x->values.front().unknown.empty();
+  };
   for (const LaunchArgument* x : {nodes, per_node}) {
     if (x == nullptr || is_known(x)) continue;
     const std::string unknown = x->values.empty() ? "no value" : x->values.front().unknown;
     return a.warning(*x, fmt::format("is {}, which is not known here: the job will fill the cluster it is given", unknown),
-                     "or set gpus in the job");
+                     LaunchReader::way_out(*x) + ", or set gpus in the job");
   }
   std::int64_t gpus = 0;
   const LaunchArgument* from = nullptr;
@@ -56,7 +58,8 @@ void import_batch(LaunchReader& a, JobSpec& job) {
   const LaunchArgument* length = a.find({"seq-length", "encoder-seq-length"});
   a.set(job.seq_len, a.required({"seq-length", "encoder-seq-length"}), "seq_len", length);
   const LaunchArgument* micro = a.find({"micro-batch-size", "batch-size", "train-micro-batch-size-per-gpu"});
-  a.set(job.micro_batch, a.required({"micro-batch-size", "batch-size", "train-micro-batch-size-per-gpu"}), "micro_batch", micro);
+  a.set(job.micro_batch, a.required({"micro-batch-size", "batch-size", "train-micro-batch-size-per-gpu"}), "micro_batch",
+        micro);
   const LaunchArgument* global = a.find({"global-batch-size", "train-batch-size"});
   const LaunchArgument* accumulation = a.find({"gradient-accumulation-steps", "gas"});
   if (global != nullptr) {
@@ -123,7 +126,7 @@ void import_schedule(LaunchReader& a, JobSpec& job) {
   const LaunchArgument* memory = a.find("zero-bubble-v-schedule-mem-setup");
   if (LaunchReader::is_set(v)) {
     const std::string kind = a.text(memory, "zb");
-    const PipelineSchedule s = kind == "half" ? PipelineSchedule::kVHalf
+    const PipelineSchedule s = kind == "half"  ? PipelineSchedule::kVHalf
                                : kind == "min" ? PipelineSchedule::kVMin
                                                : PipelineSchedule::kZeroBubbleV;
     a.set(job.schedule, s, "schedule", memory != nullptr ? memory : v);
@@ -143,7 +146,7 @@ void import_context(LaunchReader& a, JobSpec& job) {
   if (cp == nullptr || a.integer(cp, 1) <= 1) return;
   a.set(job.cp, a.integer(cp, 1), "cp", cp);
   const std::string name = a.text(kind, "p2p");
-  const CpExchange exchange = name == "a2a"                              ? CpExchange::kAllToAll
+  const CpExchange exchange = name == "a2a"                                 ? CpExchange::kAllToAll
                               : name == "allgather" || name == "all_gather" ? CpExchange::kAllGather
                                                                             : CpExchange::kRing;
   if (kind != nullptr && name != "p2p" && exchange == CpExchange::kRing) {
@@ -171,7 +174,9 @@ void import_plan(LaunchReader& a, JobSpec& job) {
   }
   if (job.tp > 1) {
     const bool overlaps = !LaunchReader::is_set(no_async) && !is_deepspeed(a);
-    const TpOverlap kind = LaunchReader::is_set(buffers) ? TpOverlap::kPipelined : overlaps ? TpOverlap::kBackward : TpOverlap::kNone;
+    const TpOverlap kind = LaunchReader::is_set(buffers) ? TpOverlap::kPipelined
+                           : overlaps                    ? TpOverlap::kBackward
+                                                         : TpOverlap::kNone;
     a.set(job.tp_overlap, kind, "tp_overlap", LaunchReader::is_set(buffers) ? buffers : no_async);
   }
   const LaunchArgument* whole = a.find("no-scatter-gather-tensors-in-pipeline");

@@ -10,7 +10,8 @@ namespace {
 bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-constexpr std::array<std::string_view, 13> kOperators = {"&&", "||", ";;", "<<<", "<<", ">>", ">&", "\n", ";", "|", "(", ")", "&"};
+constexpr std::array<std::string_view, 13> kOperators = {"&&", "||", ";;", "<<<", "<<", ">>", ">&",
+                                                         "\n", ";",  "|",  "(",   ")",  "&"};
 
 // One past the bracket that closes the one before `i`.
 std::size_t end_of_bracket(std::string_view text, std::size_t i, char open, char close) {

@@ -266,8 +266,7 @@ ShellStatus ShellRun::simple(Mode mode) {
         ++at_;
         if (is_output && mode == Mode::kRun) target = script_.variables_.text(token().text).text;
       }
-    } else if (t.kind == ShellToken::Kind::kArray ||
-               ((declares || words.empty()) && assignment_head(t.text.text).value > 0)) {
+    } else if (t.kind == ShellToken::Kind::kArray || ((declares || words.empty()) && assignment_head(t.text.text).value > 0)) {
       if (mode == Mode::kRun) assign(t);
       matters_ = matters_ || mode == Mode::kDoubt;
     } else {
@@ -306,7 +305,8 @@ ShellStatus ShellRun::execute(std::vector<TracedText> fields, const std::vector<
     script_.files_[file] = std::move(content);
     return ShellStatus::kTrue;
   }
-  if (const auto found = functions_.find(name); found != functions_.end()) return call(found->second, fields), ShellStatus::kTrue;
+  if (const auto found = functions_.find(name); found != functions_.end())
+    return call(found->second, fields), ShellStatus::kTrue;
   script_.commands_.push_back({std::move(fields)});
   return ShellStatus::kTrue;
 }

@@ -178,7 +178,9 @@ class WordExpander {
     const bool counts = text.size() > 1 && text[0] == '#';
     std::size_t i = counts ? 1 : 0;
     const std::size_t begin = i;
-    while (i < text.size() && (is_name_start(text[i]) || is_digit(text[i]) || (i == begin && (text[i] == '@' || text[i] == '*')))) ++i;
+    while (i < text.size() &&
+           (is_name_start(text[i]) || is_digit(text[i]) || (i == begin && (text[i] == '@' || text[i] == '*'))))
+      ++i;
     const std::string name(text.substr(begin, i - begin));
     std::string_view index;
     if (i < text.size() && text[i] == '[') {
