@@ -15,7 +15,7 @@ struct Words {
   const char* key;
   const char* words;
 };
-constexpr Words kWords[] = {{"kernels", "less efficient kernels (smaller matrix products)"},
+constexpr Words kWords[] = {{"kernels", "slower kernels (smaller matrix products, a larger optimizer)"},
                             {"recompute", "computing activations again"},
                             {"bubble", "pipeline bubble and uneven stages"},
                             {"tp", "exposed tensor-parallel communication"},
@@ -23,6 +23,7 @@ constexpr Words kWords[] = {{"kernels", "less efficient kernels (smaller matrix 
                             {"dp", "exposed data-parallel communication"},
                             {"cp", "exposed context-parallel communication"},
                             {"ep", "exchange of tokens between experts"},
+                            {"host", "the host that starts kernels"},
                             {"other", "other waiting"}};
 
 double of(const PlanNumbers& n, TimeClass c) { return n.breakdown_s[static_cast<std::size_t>(c)]; }

@@ -10,7 +10,7 @@
 #include "tests/support/random_scenarios.h"
 #include "tests/support/shipped.h"
 #include "tests/support/workload_fixtures.h"
-#include "workloads/kernels/roofline.h"
+#include "workloads/kernels/performance.h"
 
 namespace lockstep {
 namespace {
@@ -21,7 +21,7 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveARun, ()) {
   RC_LOG() << test::to_yaml(s);
   if (s.plan.has_profile()) RC_DISCARD("a profile has no plan to bound");
   const PreparedCluster prepared(s.cluster, s.seed);
-  const double bound = cost_of(s.plan, performance_of(s.cluster.server->gpu), pair_rates(prepared.network)).bound_s;
+  const double bound = cost_of(s.plan, performance_of(s.cluster.server->gpu, s.cluster.software, s.plan.job), pair_rates(prepared.network)).bound_s;
   const auto step = [&](NetworkKind network) {
     return run_job(prepared, s.cluster, s.plan, {.network = network, .seed = s.seed, .compares_with_ideal = false}).step_time_s;
   };

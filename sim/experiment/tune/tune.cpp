@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <mutex>
 
 #include "sim/experiment/in_parallel.h"
 #include "sim/experiment/tune/plan_bound.h"
 #include "sim/experiment/tune/plan_runner.h"
+#include "workloads/kernels/performance.h"
 #include "workloads/model/fit.h"
 #include "workloads/model/memory.h"
 
@@ -57,11 +59,13 @@ class Search {
     space_.each([&](const PlanChoice& choice) {
       ++result_.counts.plans;
       std::string reason;
-      const std::optional<TrainingPlan> plan = resolve_plan(
-          space_.job(choice), space_.cluster(), [&](std::string_view key, const std::string& message, const std::string&) {
-            if (reason.empty()) reason = fmt::format("{}: {}", key, pattern(message));
-          });
-      if (!plan) {
+      const ReportFault report = [&](std::string_view key, const std::string& message, const std::string&) {
+        if (reason.empty()) reason = fmt::format("{}: {}", key, pattern(message));
+      };
+      const JobSpec job = space_.job(choice);
+      const std::optional<TrainingPlan> plan = resolve_plan(job, space_.cluster(), report);
+      const bool runs_there = check_kernels(job, spec_.cluster.server->gpu, spec_.cluster.software, report);
+      if (!plan || !runs_there) {
         ++result_.counts.unresolved;
         PlanGroup& group = groups[reason];
         if (group.plans++ == 0) group = {.reason = reason, .plans = 1, .example = space_.text(choice)};
@@ -82,11 +86,17 @@ class Search {
   }
 
   void estimate() {
-    const GpuPerformance gpu = performance_of(spec_.cluster.server->gpu);
     const PairRates rates = pair_rates(prepared_.network);
+    // A GPU may be a little faster than its kind (gpu_variation, sampled); a bound counts on all being as fast.
+    const std::vector<std::int64_t> slowdowns = gpu_slowdowns(spec_.cluster, options_.seed);
+    const auto least = std::min_element(slowdowns.begin(), slowdowns.end());
+    const double pace = least == slowdowns.end() ? 1 : static_cast<double>(1000 + std::min<std::int64_t>(0, *least)) / 1000;
     const auto cost = [&](std::vector<Candidate>& all) {
-      in_parallel(all.size(), options_.threads,
-                  [&](std::size_t i) { all[i].cost = cost_of(plan_of(all[i].choice), gpu, rates); });
+      in_parallel(all.size(), options_.threads, [&](std::size_t i) {
+        const TrainingPlan plan = plan_of(all[i].choice);
+        all[i].cost = cost_of(plan, performance_of(spec_.cluster.server->gpu, spec_.cluster.software, plan.job), rates);
+        all[i].cost.bound_s *= pace;
+      });
     };
     cost(candidates_);
     cost(too_large_);
