@@ -30,14 +30,15 @@ TEST(TuneRuns, AreTheSameOnAnyNumberOfThreads) {
 // Each run is killed a little later than the one before; what it finished is there, and the last run goes on.
 TEST(TuneRuns, GoOnAfterKills) {
   const Sandbox sandbox;
-  const Ended ended = sandbox.run(
-      kTune + "-j 1 --out whole > whole.txt 2> /dev/null\n" + "for i in 1 2 3 4 5 6; do\n  " + kTune +
-      "-j 2 --out killed > /dev/null 2>&1 & pid=$!\n"
-      "  sleep 0.$i; kill -9 $pid 2> /dev/null; wait $pid 2> /dev/null\n"
-      "done\n" +
-      kTune + "-j 2 --out killed > killed.txt 2> log; echo $?\n"
-              "cmp whole.txt killed.txt; cmp whole/results.csv killed/results.csv\n"
-              "grep -c 'were there before' log\n");
+  const Ended ended =
+      sandbox.run(kTune + "-j 1 --out whole > whole.txt 2> /dev/null\n" + "for i in 1 2 3 4 5 6; do\n  " + kTune +
+                  "-j 2 --out killed > /dev/null 2>&1 & pid=$!\n"
+                  "  sleep 0.$i; kill -9 $pid 2> /dev/null; wait $pid 2> /dev/null\n"
+                  "done\n" +
+                  kTune +
+                  "-j 2 --out killed > killed.txt 2> log; echo $?\n"
+                  "cmp whole.txt killed.txt; cmp whole/results.csv killed/results.csv\n"
+                  "grep -c 'were there before' log\n");
   EXPECT_EQ(ended.out, "0\n1\n") << ended.err;
 }
 
@@ -53,11 +54,12 @@ TEST(TuneRuns, AnInterruptEndsWith130) {
 
 TEST(TuneRuns, TheBestPlanRunsAsItWasTold) {
   const Sandbox sandbox;
-  const Ended ended = sandbox.run(kTune +
-                                  "--format json --write best.yaml > tune.json 2> /dev/null\n"
-                                  "$L run --cluster dgx-h100 --job best.yaml --set cluster.nodes=2 --format json > run.json\n"
-                                  "jq .plans[0].step_time_s tune.json > a; jq .step_time_s run.json > b; cmp a b && echo same\n"
-                                  "jq '[.plans[] | (.slower_s | add // 0) - (.step_time_s) | . * 1e9 | round] | unique | length' tune.json\n");
+  const Ended ended =
+      sandbox.run(kTune +
+                  "--format json --write best.yaml > tune.json 2> /dev/null\n"
+                  "$L run --cluster dgx-h100 --job best.yaml --set cluster.nodes=2 --format json > run.json\n"
+                  "jq .plans[0].step_time_s tune.json > a; jq .step_time_s run.json > b; cmp a b && echo same\n"
+                  "jq '[.plans[] | (.slower_s | add // 0) - (.step_time_s) | . * 1e9 | round] | unique | length' tune.json\n");
   EXPECT_EQ(ended.out, "same\n1\n") << ended.err;
 }
 

@@ -21,7 +21,9 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveARun, ()) {
   RC_LOG() << test::to_yaml(s);
   if (s.plan.has_profile()) RC_DISCARD("a profile has no plan to bound");
   const PreparedCluster prepared(s.cluster, s.seed);
-  const double bound = cost_of(s.plan, performance_of(s.cluster.server->gpu, s.cluster.software, s.plan.job), pair_rates(prepared.network)).bound_s;
+  const double bound =
+      cost_of(s.plan, performance_of(s.cluster.server->gpu, s.cluster.software, s.plan.job), pair_rates(prepared.network))
+          .bound_s;
   const auto step = [&](NetworkKind network) {
     return run_job(prepared, s.cluster, s.plan, {.network = network, .seed = s.seed, .compares_with_ideal = false}).step_time_s;
   };
@@ -50,8 +52,9 @@ Problem draw_problem() {
   p.spec.job = job;
   Diagnostics d;
   const std::int64_t batch = *rc::gen::element(16, 24, 32);
-  p.space = PlanSpace::make(job, batch, size_of(p.spec.cluster),
-                            {"tp=1,2,4", "micro_batch=1,2", "recompute=none,full", "data_parallel=ddp,distributed_optimizer,fsdp"}, d);
+  p.space = PlanSpace::make(
+      job, batch, size_of(p.spec.cluster),
+      {"tp=1,2,4", "micro_batch=1,2", "recompute=none,full", "data_parallel=ddp,distributed_optimizer,fsdp"}, d);
   return p;
 }
 

@@ -63,8 +63,9 @@ TEST(PlanSpace, ExpertRanksAreCarvedOutOfReplicas) {
   ASSERT_TRUE(made.space) << made.errors;
   std::vector<std::string> texts;
   for (const PlanChoice& c : all(*made.space)) texts.push_back(made.space->text(c));
-  EXPECT_EQ(texts, (std::vector<std::string>{"tp 2 pp 1 dp 2 ddp mb 1", "tp 2 pp 1 ep 2 dp 2 ddp mb 1", "tp 2 pp 1 ep 4 dp 2 ddp mb 1",
-                                             "tp 2 pp 1 dp 2 ddp mb 1", "tp 2 pp 1 ep 2 expert tp 2 dp 2 ddp mb 1"}));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"tp 2 pp 1 dp 2 ddp mb 1", "tp 2 pp 1 ep 2 dp 2 ddp mb 1", "tp 2 pp 1 ep 4 dp 2 ddp mb 1",
+                                      "tp 2 pp 1 dp 2 ddp mb 1", "tp 2 pp 1 ep 2 expert tp 2 dp 2 ddp mb 1"}));
 }
 
 TEST(PlanSpace, LongSequencesAreAlsoSplit) {
@@ -105,12 +106,14 @@ TEST(PlanSpace, MistakesAreToldAtTheirOption) {
   EXPECT_EQ(errors("tp"), "--space tp: error: KEY=VALUE,VALUE,... is expected (for example tp=1,2,4,8)\n");
   EXPECT_EQ(errors("tp=0"), "--space tp=0: error: tp: '0' is out of range (1 to 1048576)\n");
   EXPECT_EQ(errors("pp=2,2"), "--space pp=2,2: error: pp: '2' is there twice (each value once)\n");
-  EXPECT_EQ(errors("data_parallel=ddb"),
-            "--space data_parallel=ddb: error: data_parallel: 'ddb' is no kind of data parallelism (ddp, distributed_optimizer, "
-            "zero2, fsdp or hybrid)\n");
-  EXPECT_EQ(errors("recompute=120%"),
-            "--space recompute=120%: error: recompute: '120%' is nothing to compute again (none, selective, full, or a share of "
-            "the layers as 50%)\n");
+  EXPECT_EQ(
+      errors("data_parallel=ddb"),
+      "--space data_parallel=ddb: error: data_parallel: 'ddb' is no kind of data parallelism (ddp, distributed_optimizer, "
+      "zero2, fsdp or hybrid)\n");
+  EXPECT_EQ(
+      errors("recompute=120%"),
+      "--space recompute=120%: error: recompute: '120%' is nothing to compute again (none, selective, full, or a share of "
+      "the layers as 50%)\n");
   EXPECT_EQ(errors("strategy=fsdp"),
             "--space strategy=fsdp: error: strategy: is not searched by itself (data_parallel=ddp,distributed_optimizer,zero2,"
             "fsdp,hybrid)\n");
