@@ -268,8 +268,8 @@ std::string nothing_fits_text(const TuneReport& r) {
   std::string ways;
   for (const std::string& way : t.ways_to_fit) ways += (ways.empty() ? "" : "; or ") + way;
   if (ways.empty()) ways = "more GPUs (add nodes), or a smaller model";
-  return fmt::format("no plan fits: of {} that need more than {}, {} needs least, {}; to make it fit: {}\n", t.counts.too_large,
-                     gib(t.capacity_bytes), t.smallest_too_large->text, gib(t.smallest_bytes), ways);
+  return fmt::format("no plan fits: of {} that need more than {}, {} needs least, {}; to make it fit: {}\n",
+                     plans(t.counts.too_large), gib(t.capacity_bytes), t.smallest_too_large->text, gib(t.smallest_bytes), ways);
 }
 
 }  // namespace lockstep

@@ -247,7 +247,7 @@ std::string PlanSpace::text(const PlanChoice& c) const {
   if (c.cp > 1) out += fmt::format(" cp {}", c.cp);
   if (c.ep > 1) out += fmt::format(" ep {}", c.ep);
   if (c.ep > 1 && c.expert_tp > 1) out += fmt::format(" expert tp {}", c.expert_tp);
-  out += fmt::format(" dp {}", replicas(c) / c.cp);
+  if (replicas(c) > 0) out += fmt::format(" dp {}", replicas(c) / c.cp);
   if (replicas(c) > 1) out += fmt::format(" {}", to_text(c.data_parallel));
   out += fmt::format(" mb {}", c.micro_batch);
   if (c.recompute.kind != Recompute::kNone) out += fmt::format(" recompute {}", to_text(c.recompute));
