@@ -18,6 +18,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb topo_verb();
 [[nodiscard]] Verb compare_verb();
 [[nodiscard]] Verb import_verb();
+[[nodiscard]] Verb tune_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<Verb> all_verbs();
