@@ -81,7 +81,7 @@ std::string order(const PipelineShape& shape, std::int64_t stage) {
   for (std::int64_t i = 0; i < action_count(shape); ++i) {
     const PipelineAction a = pipeline_action(shape, stage, i);
     if (!text.empty()) text += ' ';
-    text += a.is_forward ? 'F' : 'B';
+    text += "FBW"[static_cast<std::size_t>(a.pass)];
     if (shape.chunks > 1) text += static_cast<char>('a' + a.chunk);
     text += std::to_string(a.micro_batch);
   }

@@ -41,7 +41,7 @@ class Builder {
     const bool is_forward = d == Direction::kForward;
     switch (part) {
       case ModelPart::kEmbedding:
-        embedding(is_forward);
+        if (is_forward || !plan_.splits_passes()) embedding(is_forward);
         break;
       case ModelPart::kAttention:
         attention(is_forward);
@@ -68,7 +68,7 @@ class Builder {
       return;
     }
     out_.push_back(gemm(name, {.m = s_.tokens, .n = k, .k = n}));
-    weights(name, k, n);
+    if (!plan_.splits_passes()) weights(name, k, n);
   }
   void weights(const char* name, double k, double n) {
     out_.push_back(gemm(name, {.m = k, .n = n, .k = s_.tokens, .out = 2 * s_.grad}));
@@ -82,7 +82,12 @@ class Builder {
   [[nodiscard]] double up_width() const { return (plan_.job.model.is_gated ? 2 : 1) * s_.rank_ffn; }
 
   std::vector<KernelWork> weight_gradient(ModelPart part) {
-    if (!plan_.splits_backward()) return {};
+    if (!plan_.splits_backward() && !plan_.splits_passes()) return {};
+    if (plan_.splits_passes()) {
+      if (part == ModelPart::kEmbedding) embedding(false);
+      if (part == ModelPart::kAttention) weights("attention_output", s_.q_width(), s_.hidden);
+      if (part == ModelPart::kMlp) weights("mlp_down", s_.rank_ffn, s_.hidden);
+    }
     if (part == ModelPart::kAttention) weights("qkv", s_.hidden, s_.qkv_width());
     if (part == ModelPart::kMlp) weights("mlp_up", s_.hidden, up_width());
     if (part == ModelPart::kHead) weights("logits", s_.hidden, s_.rank_vocab);

@@ -37,13 +37,13 @@ std::int64_t embeddings_in_flight(const PipelineShape& shape) {
 // Embedding (dropout mask, token ids) per micro-batch in flight, and the head's norm, input and 32-bit logits.
 std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const PipelineShape& shape) {
   std::int64_t bytes = 0;
-  if (plan.is_first(stage)) {
+  if (plan.holds_embedding(stage)) {
     constexpr std::int64_t token_id = 8;
     const std::int64_t in_flight = embeddings_in_flight(shape);
     bytes += in_flight * token_id * plan.micro_batch_tokens();
     if (plan.job.model.has_dropout) bytes += in_flight * hidden_values(plan);
   }
-  if (plan.is_last(stage)) {
+  if (plan.holds_head(stage)) {
     bytes += 2 * kActivation * hidden_values(plan);
     bytes += checked_mul(4 * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
   }
@@ -51,7 +51,7 @@ std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const
 }
 
 std::int64_t activations(const TrainingPlan& plan, std::int64_t stage) {
-  const PipelineShape shape{.stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.job.virtual_stages};
+  const PipelineShape shape = pipeline_shape(plan);
   const std::int64_t chunks = peak_in_flight(shape, stage);
   const std::int64_t layers = checked_mul(chunks, plan.chunk_layers(stage));
   const std::int64_t ends = end_activations(plan, stage, shape);

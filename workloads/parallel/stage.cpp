@@ -29,9 +29,12 @@ std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t
 }
 
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
-  return {.has_embedding = plan.is_first(stage) && chunk == 0,
-          .has_head = plan.is_last(stage) && chunk == plan.job.virtual_stages - 1,
-          .layers = plan.chunk_layers(stage)};
+  const bool is_mirrored = is_bidirectional(plan.job.schedule) && chunk == 1;
+  const bool is_last_chunk = is_bidirectional(plan.job.schedule) || chunk == plan.chunks() - 1;
+  return {.has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
+          .has_head =
+              (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
+          .layers = plan.chunk_layers(stage, chunk)};
 }
 
 std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart part) {
@@ -50,9 +53,10 @@ std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) {
 
 std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
   const std::int64_t layer = stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
-  std::int64_t sum = checked_mul(layer, plan.stage_layers[static_cast<std::size_t>(stage)]);
-  if (plan.is_first(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
+  std::int64_t sum = 0;
+  for (std::int64_t c = 0; c < plan.chunks(); ++c) sum = checked_add(sum, checked_mul(layer, plan.chunk_layers(stage, c)));
+  if (plan.holds_embedding(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
   return sum;
 }
 

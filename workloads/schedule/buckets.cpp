@@ -68,7 +68,7 @@ BucketLimits bucket_limits(const TrainingPlan& plan) {
 
 std::vector<GradientBucket> gradient_buckets(const TrainingPlan& plan, std::int64_t stage) {
   BucketFiller filler(plan);
-  for (std::int64_t chunk = plan.job.virtual_stages - 1; chunk >= 0; --chunk) {
+  for (std::int64_t chunk = plan.chunks() - 1; chunk >= 0; --chunk) {
     const ChunkUnits units = chunk_units(plan, stage, chunk);
     for (std::int64_t unit = units.count() - 1; unit >= 0; --unit) {
       if (units.is_embedding(unit)) {

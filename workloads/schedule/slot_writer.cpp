@@ -26,10 +26,16 @@ bool SlotWriter::write() {
   const Unit unit = unit_at(scratch(kAction), scratch(kStep));
   issue_gathers();
   if (cursor_.slot == 1 && plan_.job.overlap_param_gather) gather_updates();
-  if (unit.action.is_forward) {
-    forward(unit);
-  } else {
-    backward(unit);
+  switch (unit.action.pass) {
+    case Pass::kForward:
+      forward(unit);
+      break;
+    case Pass::kBackward:
+      backward(unit);
+      break;
+    case Pass::kWeight:
+      weight_gradients(unit);
+      break;
   }
   if (++scratch(kStep) == unit.chunk.count()) {
     scratch(kStep) = 0;
@@ -42,7 +48,7 @@ SlotWriter::Unit SlotWriter::unit_at(std::int64_t action, std::int64_t step) con
   Unit unit;
   unit.action = pipeline_action(program_.shape_, at_.pp, action);
   unit.chunk = stage_.chunks[static_cast<std::size_t>(unit.action.chunk)];
-  unit.index = unit.action.is_forward ? step : unit.chunk.count() - 1 - step;
+  unit.index = unit.action.is_forward() ? step : unit.chunk.count() - 1 - step;
   return unit;
 }
 
@@ -106,9 +112,7 @@ void SlotWriter::leave_part() {
 // ---- forward and backward of a unit
 
 void SlotWriter::forward(const Unit& unit) {
-  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
-  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
+  if (unit.index == 0) enter(unit);
   use_gather(unit);
   if (unit.is_embedding()) {
     use_updates(unit, ModelPart::kEmbedding);
@@ -120,17 +124,15 @@ void SlotWriter::forward(const Unit& unit) {
   } else {
     layer_forward(unit);
   }
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) send(Stream::kPpSendNext, +1);
+  if (unit.index == unit.chunk.count() - 1) leave(unit);
 }
 
 void SlotWriter::backward(const Unit& unit) {
-  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
-  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
+  if (unit.index == unit.chunk.count() - 1) enter(unit);
   use_gather(unit);
   if (unit.is_embedding()) {
     enter_part();
-    compute(ModelPart::kEmbedding, false);
+    if (!plan_.splits_passes()) compute(ModelPart::kEmbedding, false);
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
     part_backward(ModelPart::kHead);
@@ -140,7 +142,19 @@ void SlotWriter::backward(const Unit& unit) {
     layer_part_backward(unit, ModelPart::kMlp);
     layer_part_backward(unit, ModelPart::kAttention);
   }
-  if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
+  if (unit.index == 0) leave(unit);
+}
+
+// The collectives that bring what it needs ran with the gradients of the activations.
+void SlotWriter::weight_gradients(const Unit& unit) {
+  const auto gradient = [&](ModelPart part) {
+    compute(weight_gradient_kernel_id(part));
+    reduce_ready(unit, part);
+  };
+  if (unit.is_embedding()) return gradient(ModelPart::kEmbedding);
+  if (unit.is_head()) return gradient(ModelPart::kHead);
+  gradient(ModelPart::kMlp);
+  gradient(ModelPart::kAttention);
 }
 
 void SlotWriter::layer_forward(const Unit& unit) {
@@ -185,38 +199,13 @@ void SlotWriter::head_forward() {
   for (int i = 0; i < 3; ++i) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
 }
 
-// ---- pipeline
-
-Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
-  Coordinates peer = at_;
-  const std::int64_t stage = std::int64_t{at_.pp} + stage_offset + plan_.pp();  // chunks wrap around the pipeline
-  peer.pp = static_cast<std::uint32_t>(stage % plan_.pp());
-  Op op;
-  op.kind = kind;
-  op.peer = plan_.layout.rank_of(peer);
-  op.bytes = program_.messages_.pipeline;
-  return op;
-}
-
-void SlotWriter::receive(Stream stream, std::int64_t stage_offset) {
-  push(stream, message(OpKind::kRecv, stage_offset));
-  wait_all(Stream::kCompute, stream);
-  if (plan_.scatters_messages()) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
-}
-
-void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
-  wait_all(stream, Stream::kCompute);
-  if (plan_.tp() > 1) wait_all(stream, Stream::kTp);
-  push(stream, message(OpKind::kSend, stage_offset));
-  if (plan_.job.virtual_stages == 1) wait_all(Stream::kCompute, stream);
-}
-
 // ---- data parallel
 
 std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
+  if (unit.action.pass == Pass::kWeight) return 0;  // gradients of weights need none
   if (unit.is_embedding() || unit.is_head()) {
     const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
-    return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
+    return unit.action.is_forward() && is_first_use ? root(stage_.root_weights, unit) : 0;
   }
   return program_.messages_.layer_weights;
 }
@@ -255,24 +244,25 @@ void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
   if (!gathers_updates_ || !plan_.job.overlap_param_gather) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
   const std::int64_t used = scratch(kGathersUsed);
-  while (scratch(kGathersUsed) < std::ssize(stage_.buckets) &&
-         stage_.buckets[stage_.buckets.size() - 1 - static_cast<std::size_t>(scratch(kGathersUsed))].ready == here) {
-    ++scratch(kGathersUsed);
+  for (std::int64_t n = used; n < std::ssize(stage_.buckets); ++n) {
+    const bool is_here = stage_.buckets[stage_.buckets.size() - 1 - static_cast<std::size_t>(n)].ready == here;
+    if (is_here) scratch(kGathersUsed) = n + 1;
   }
   if (scratch(kGathersUsed) > used) wait(Stream::kCompute, Stream::kDpGather, scratch(kGathersUsed));
 }
 
 void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
+  if (plan_.splits_passes() && unit.action.pass != Pass::kWeight) return;
   if (is_fsdp_) {
     std::int64_t bytes = 0;
     if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
-    if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
-    if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
+    if (part == ModelPart::kEmbedding) bytes = root(stage_.root_grads, unit);
+    if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = root(stage_.root_grads, unit);
     if (bytes > 0) scatter_gradient(bytes);
     return;
   }
-  if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
+  if (!plan_.job.overlap_grad_reduce || !is_last_of_chunk(unit.action)) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
   while (scratch(kNextBucket) < std::ssize(stage_.buckets) &&
          stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
@@ -308,7 +298,7 @@ void SlotWriter::finish() {
     wait_all(Stream::kCompute, Stream::kTie);
   }
   for (const Stream s : {Stream::kPpSendNext, Stream::kPpSendPrev}) {
-    if (plan_.job.virtual_stages > 1 && pushed(s) > 0) wait_all(Stream::kCompute, s);
+    if (!waits_for_sends() && pushed(s) > 0) wait_all(Stream::kCompute, s);
   }
   compute(optimizer_kernel_id(at_.pp));
   if (gathers_updates_ && !plan_.job.overlap_param_gather) {

@@ -33,7 +33,7 @@ KernelId optimizer_kernel_id(std::int64_t stage) {
 }
 
 TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) : plan_(std::move(plan)) {
-  shape_ = {.stages = plan_.pp(), .micro_batches = plan_.micro_batches, .chunks = plan_.job.virtual_stages};
+  shape_ = pipeline_shape(plan_);
   build_messages();
   build_stages();
   build_kernels(gpu);
@@ -58,13 +58,15 @@ void TrainingProgram::build_messages() {
 void TrainingProgram::build_stages() {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     StageData& data = stages_.emplace_back();
-    for (std::int64_t c = 0; c < plan_.job.virtual_stages; ++c) data.chunks.push_back(chunk_units(plan_, stage, c));
+    for (std::int64_t c = 0; c < plan_.chunks(); ++c) {
+      const ChunkUnits& chunk = data.chunks.emplace_back(chunk_units(plan_, stage, c));
+      std::int64_t root = 0;
+      if (chunk.has_embedding) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
+      if (chunk.has_head) root += stage_part_parameters(plan_, ModelPart::kHead);
+      data.root_weights.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision));
+      data.root_grads.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype));
+    }
     if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
-    std::int64_t root = 0;
-    if (plan_.is_first(stage)) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
-    if (plan_.is_last(stage)) root += stage_part_parameters(plan_, ModelPart::kHead);
-    data.root_weights = padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision);
-    data.root_grads = padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype);
   }
 }
 

@@ -79,8 +79,9 @@ class TrainingProgram final : public Program {
   struct StageData {
     std::vector<ChunkUnits> chunks;
     std::vector<GradientBucket> buckets;
-    std::int64_t root_weights = 0;  // gathered root unit; 0 where the stage has none
-    std::int64_t root_grads = 0;
+    // By chunk: the gathered root unit, 0 where it holds neither embedding nor head.
+    std::vector<std::int64_t> root_weights;
+    std::vector<std::int64_t> root_grads;
   };
 
   void build_kernels(const GpuPerformance& gpu);
