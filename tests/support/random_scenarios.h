@@ -55,6 +55,20 @@ inline JobSpec draw_profile_job(std::int64_t& ranks, std::int64_t max_ranks) {
   return job;
 }
 
+// Another schedule than 1F1B, with what it needs.
+inline void draw_schedule(JobSpec& job) {
+  if (job.pp == 1 || job.virtual_stages > 1 || draw_chance(2)) return;
+  using S = PipelineSchedule;
+  job.schedule = draw_one({S::kGpipe, S::kZeroBubbleH1, S::kZeroBubbleH2, S::kZeroBubbleV, S::kVHalf, S::kVMin, S::kDualPipe});
+  if (is_v_shaped(job.schedule)) job.model.layers = 2 * job.pp;
+  if (!is_bidirectional(job.schedule)) return;
+  if (job.pp % 2 != 0) {
+    job.schedule = S::kGpipe;
+  } else {
+    job.gradient_accumulation = 2 * job.pp + 2 * draw(0, 8);
+  }
+}
+
 // At most max_ranks of them.
 inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   if (draw_chance(10)) return draw_profile_job(ranks, max_ranks);
@@ -88,6 +102,7 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.sequence_parallel = job.tp > 1 && draw_chance(2);
   job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward});
   job.scatter_gather = draw_chance(3);
+  draw_schedule(job);
   return job;
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/pipeline_executor.h"
 #include "workloads/parallel/schedule_kind.h"
+#include "workloads/schedule/pipeline_table.h"
 
 namespace lockstep {
 namespace {
@@ -12,10 +13,11 @@ using test::PassTimes;
 using test::PipelineExecutor;
 
 PipelineExecutor::Order order_of(const PipelineShape& shape) {
+  const PipelineTable table(shape);
   PipelineExecutor::Order out(static_cast<std::size_t>(shape.stages));
   for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
     for (std::int64_t i = 0; i < action_count(shape); ++i) {
-      out[static_cast<std::size_t>(stage)].push_back(pipeline_action(shape, stage, i));
+      out[static_cast<std::size_t>(stage)].push_back(table.is_empty() ? pipeline_action(shape, stage, i) : table.at(stage, i));
     }
   }
   return out;
@@ -93,6 +95,82 @@ TEST(PipelineSchedule, ZeroBubbleH2IdlesNotAtAllWhenPassesAreEqual) {
         EXPECT_EQ(done.most_held(stage, true), 2 * p - 1);
         EXPECT_EQ(peak_in_flight(shape, stage), 2 * p - 1);
       }
+    }
+  }
+}
+
+// Qi et al. 2024, arXiv 2405.15362. Work is 6m passes of a chunk; 1F1B idles 6(p - 1) of them and holds 2p chunks.
+// zb_v: the last stage waits p - 1 passes for its first micro-batch and never again, at the memory of 1F1B.
+// v_half: 3p - 4, half of 1F1B's, at p + 1 or p + 2 chunks; v_min: 4p - 5 (or - 3), two thirds, at 2p/3 + 2.
+TEST(PipelineSchedule, TheVIdlesForASixthAHalfAndTwoThirdsAtTwoOneAndTwoThirdsChunksAStage) {
+  for (std::int64_t p = 3; p <= 12; ++p) {
+    for (const std::int64_t m : {2 * p, 5 * p}) {
+      const auto idle = [&](PipelineSchedule s) {
+        return run({.stages = p, .micro_batches = m, .chunks = 2, .schedule = s}, {1, 1, 1}).makespan() - 6 * m;
+      };
+      const auto held = [&](PipelineSchedule s) {
+        const PipelineShape shape{.stages = p, .micro_batches = m, .chunks = 2, .schedule = s};
+        const PipelineExecutor done = run(shape, {1, 1, 1});
+        std::int64_t most = 0;
+        for (std::int64_t i = 0; i < p; ++i) most = std::max(most, done.most_held(i, true));
+        EXPECT_EQ(peak_in_flight(shape, 0), most) << to_text(s) << ", p " << p;
+        return most;
+      };
+      EXPECT_EQ(idle(PipelineSchedule::kZeroBubbleV), p - 1) << "p " << p << ", m " << m;
+      EXPECT_EQ(held(PipelineSchedule::kZeroBubbleV), 2 * p);
+      EXPECT_EQ(idle(PipelineSchedule::kVHalf), 3 * p - 4) << "p " << p << ", m " << m;
+      EXPECT_EQ(held(PipelineSchedule::kVHalf), p + (p % 2 == 0 ? 2 : 1));
+      EXPECT_EQ(idle(PipelineSchedule::kVMin), 4 * p - (p % 3 == 0 ? 3 : 5)) << "p " << p << ", m " << m;
+      EXPECT_LE(held(PipelineSchedule::kVMin), (2 * p + 2) / 3 + 2);
+    }
+  }
+}
+
+// DeepSeek-AI 2024, arXiv 2412.19437, table 2: (p/2 - 1)(F&B + B - 3W) with B the whole backward and F&B a forward beside a backward, here one
+// after the other: F + B. In passes F, b, W: (p/2 - 1)(F + 2(b + W) - 3W). Held: p + 1.
+TEST(PipelineSchedule, DualPipeIdlesAsItsPaperSays) {
+  for (const std::int64_t p : {2, 4, 8, 16}) {
+    for (const std::int64_t m : {2 * p, 4 * p}) {
+      for (const PassTimes t : {PassTimes{10, 10, 10}, PassTimes{10, 12, 9}}) {
+        const PipelineShape shape{.stages = p, .micro_batches = m, .chunks = 2, .schedule = PipelineSchedule::kDualPipe};
+        const PipelineExecutor done = run(shape, t);
+        const std::int64_t work = m * (t.forward + t.backward + t.weight);
+        const std::int64_t both = t.forward + t.backward + t.weight;
+        EXPECT_EQ(done.makespan() - work, (p / 2 - 1) * (both + t.backward + t.weight - 3 * t.weight)) << p << ", " << m;
+        for (std::int64_t stage = 0; stage < p; ++stage) {
+          EXPECT_EQ(done.most_held(stage, true), p + 1);
+          EXPECT_EQ(peak_in_flight(shape, stage), p + 1);
+        }
+      }
+    }
+  }
+}
+
+// Whatever the number of micro-batches: every pass once, nobody waits for ever, no more held than the limit.
+TEST(PipelineSchedule, TheVRunsWithAnyNumberOfMicroBatches) {
+  for (const PipelineSchedule s : {PipelineSchedule::kZeroBubbleV, PipelineSchedule::kVHalf, PipelineSchedule::kVMin}) {
+    for (std::int64_t p = 2; p <= 9; ++p) {
+      for (std::int64_t m = 1; m <= 20; ++m) {
+        const PipelineShape shape{.stages = p, .micro_batches = m, .chunks = 2, .schedule = s};
+        const PipelineExecutor done = run(shape, {3, 4, 2});
+        for (std::int64_t i = 0; i < p; ++i) EXPECT_LE(done.most_held(i, true), peak_in_flight(shape, i)) << to_text(s);
+      }
+    }
+  }
+}
+
+// The middle of a long table repeats: all but a part that does not grow with the micro-batches.
+TEST(PipelineSchedule, TablesAreSteadyInTheMiddle) {
+  for (const PipelineSchedule s :
+       {PipelineSchedule::kZeroBubbleV, PipelineSchedule::kVHalf, PipelineSchedule::kVMin, PipelineSchedule::kDualPipe}) {
+    const auto irregular = [&](std::int64_t m, std::int64_t stage) {
+      const PipelineShape shape{.stages = 4, .micro_batches = m, .chunks = 2, .schedule = s};
+      const PipelineTable table(shape);
+      return action_count(shape) - (table.steady(stage).end - table.steady(stage).begin);
+    };
+    for (std::int64_t stage = 0; stage < 4; ++stage) {
+      EXPECT_EQ(irregular(200, stage), irregular(100, stage)) << to_text(s) << ' ' << stage;
+      EXPECT_LT(irregular(100, stage), 150);
     }
   }
 }

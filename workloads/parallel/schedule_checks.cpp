@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kMostTableActions = 8'000'000;
+constexpr std::int64_t kMostTableActions = 8'000'000;  // 12 bytes each
 
 void check_v(const TrainingPlan& plan, const char* name, const ReportFault& report) {
   for (const std::int64_t layers : plan.stage_layers) {

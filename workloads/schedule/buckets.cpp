@@ -68,7 +68,10 @@ BucketLimits bucket_limits(const TrainingPlan& plan) {
 
 std::vector<GradientBucket> gradient_buckets(const TrainingPlan& plan, std::int64_t stage) {
   BucketFiller filler(plan);
-  for (std::int64_t chunk = plan.chunks() - 1; chunk >= 0; --chunk) {
+  // The chunk whose backward ends first: the last; of two copies the one that begins farther away.
+  const bool is_first_ready_first = is_bidirectional(plan.job.schedule) && 2 * stage >= plan.pp();
+  for (std::int64_t n = 0; n < plan.chunks(); ++n) {
+    const std::int64_t chunk = is_first_ready_first ? n : plan.chunks() - 1 - n;
     const ChunkUnits units = chunk_units(plan, stage, chunk);
     for (std::int64_t unit = units.count() - 1; unit >= 0; --unit) {
       if (units.is_embedding(unit)) {

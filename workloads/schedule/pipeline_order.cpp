@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "workloads/parallel/plan.h"
 #include "workloads/parallel/schedule_kind.h"
+#include "workloads/schedule/v_order.h"
 
 namespace lockstep {
 namespace {
@@ -68,7 +69,15 @@ PipelineShape pipeline_shape(const TrainingPlan& plan) {
   return {.stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.chunks(), .schedule = plan.job.schedule};
 }
 
-std::int64_t action_count(const PipelineShape& s) { return (splits_passes(s.schedule) ? 3 : 2) * s.micro_batches * s.chunks; }
+std::int64_t heading(PipelineSchedule schedule, Pass pass, std::int64_t chunk) {
+  const bool runs_up = has_upward_chunk(schedule) && chunk == 1;
+  return (pass == Pass::kForward) != runs_up ? +1 : -1;
+}
+
+std::int64_t action_count(const PipelineShape& s) {
+  const std::int64_t passes = is_bidirectional(s.schedule) ? s.micro_batches : s.micro_batches * s.chunks;
+  return (splits_passes(s.schedule) ? 3 : 2) * passes;
+}
 
 std::int64_t warm_up_forwards(const PipelineShape& s, std::int64_t stage) {
   const std::int64_t distance = s.stages - 1 - stage;
@@ -94,8 +103,11 @@ PipelineAction pipeline_action(const PipelineShape& s, std::int64_t stage, std::
 }
 
 std::int64_t peak_in_flight(const PipelineShape& s, std::int64_t stage) {
+  const std::int64_t passes = s.micro_batches * s.chunks;
+  if (is_v_shaped(s.schedule)) return std::min(v_limit(s), passes);
+  if (is_bidirectional(s.schedule)) return std::min(s.stages + 1, passes);
   const std::int64_t late = splits_passes(s.schedule) ? weight_delay(s, stage) : 0;
-  return std::min(warm_up_forwards(s, stage) + 1 + late, s.micro_batches * s.chunks);
+  return std::min(warm_up_forwards(s, stage) + 1 + late, passes);
 }
 
 }  // namespace lockstep

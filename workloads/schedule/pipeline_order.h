@@ -40,12 +40,15 @@ struct PipelineAction {
   bool operator==(const PipelineAction&) const = default;
 };
 
+// Where a forward or backward pass of a chunk goes on to: +1 to the next stage, -1 to the previous one. An upward chunk runs forward to
+// the previous; backward runs against forward.
+[[nodiscard]] std::int64_t heading(PipelineSchedule schedule, Pass pass, std::int64_t chunk);
 // Of every stage.
 [[nodiscard]] std::int64_t action_count(const PipelineShape& shape);
 [[nodiscard]] std::int64_t warm_up_forwards(const PipelineShape& shape, std::int64_t stage);
 // Micro-batches by which W follows its B on a stage of zb_h1 and zb_h2.
 [[nodiscard]] std::int64_t weight_delay(const PipelineShape& shape, std::int64_t stage);
-// PRE: 0 <= index < action_count(shape), and the schedule has a closed form.
+// PRE: 0 <= index < action_count(shape), and the schedule is none of the tables.
 [[nodiscard]] PipelineAction pipeline_action(const PipelineShape& shape, std::int64_t stage, std::int64_t index);
 // Micro-batch chunks whose activations a stage holds at most, at once: from forward until all gradients are computed.
 [[nodiscard]] std::int64_t peak_in_flight(const PipelineShape& shape, std::int64_t stage);

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between the stages of a pipeline: where a pass begins with what another stage sends, and where what it ends with goes.
 //
-// A chunk runs forward from the first stage to the last, or the other way round if it is the upward one (the second of a V or of two
-// copies); backward runs against it. A V turns at the last stage without a message.
+// Interleaved, the last stage sends on to the next chunk of the first. With an upward chunk nothing goes round: a V turns at the last
+// stage without a message.
 #include "base/check.h"
 #include "workloads/schedule/slot_writer.h"
 
 namespace lockstep {
 
-// Where the pass goes on to, as a distance in stages.
-std::int64_t SlotWriter::stage_after(const Unit& unit) const {
-  const bool runs_up = has_upward_chunk(plan_.job.schedule) && unit.action.chunk == 1;
-  return unit.action.is_forward() != runs_up ? +1 : -1;
-}
-
-bool SlotWriter::turns_here(const Unit& unit, bool is_entry) const {
-  if (!is_v_shaped(plan_.job.schedule) || !plan_.is_last(at_.pp)) return false;
-  const bool is_second_half = unit.action.is_forward() == (unit.action.chunk == 1);
-  return is_entry == is_second_half;
+bool SlotWriter::has_neighbour(std::int64_t stage_offset) const {
+  const std::int64_t stage = std::int64_t{at_.pp} + stage_offset;
+  return !has_upward_chunk(plan_.job.schedule) || (stage >= 0 && stage < plan_.pp());
 }
 
 // Megatron-LM's plain schedule does, its interleaved one does not; neither do the zero-bubble ones.
@@ -41,23 +34,44 @@ Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
 
 void SlotWriter::enter(const Unit& unit) {
   const bool is_start = unit.action.is_forward() ? unit.chunk.has_embedding : unit.chunk.has_head;
-  if (is_start || turns_here(unit, true)) return;
-  const std::int64_t from = -stage_after(unit);
+  const std::int64_t from = -heading(plan_.job.schedule, unit.action.pass, unit.action.chunk);
+  if (is_start || !has_neighbour(from)) return;
   const Stream stream = from < 0 ? Stream::kPpRecvPrev : Stream::kPpRecvNext;
-  push(stream, message(OpKind::kRecv, from));
-  wait_all(Stream::kCompute, stream);
+  // A stream of receives holds nothing else. What the neighbour sends before it, for a later pass, comes in first.
+  const PipelineTable& table = program_.table_;
+  const std::int64_t needed = table.is_empty() ? pushed(stream) + 1 : table.arrivals(at_.pp, scratch(kAction));
+  while (pushed(stream) < needed) push(stream, message(OpKind::kRecv, from));
+  wait(Stream::kCompute, stream, needed);
   if (plan_.scatters_messages()) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
 }
 
 void SlotWriter::leave(const Unit& unit) {
   const bool is_end = unit.action.is_forward() ? unit.chunk.has_head : unit.chunk.has_embedding;
-  if (is_end || turns_here(unit, false)) return;
-  const std::int64_t to = stage_after(unit);
+  const std::int64_t to = heading(plan_.job.schedule, unit.action.pass, unit.action.chunk);
+  if (is_end || !has_neighbour(to)) return;
   const Stream stream = to > 0 ? Stream::kPpSendNext : Stream::kPpSendPrev;
   wait_all(stream, Stream::kCompute);
   if (plan_.tp() > 1) wait_all(stream, Stream::kTp);
   push(stream, message(OpKind::kSend, to));
   if (waits_for_sends()) wait_all(Stream::kCompute, stream);
+}
+
+// Of two copies: each sends the other its gradients, sharded if the optimizer is, and adds what comes; a ring all-reduce of two moves as much.
+void SlotWriter::add_copies() {
+  const bool is_near_start = 2 * std::int64_t{at_.pp} < plan_.pp();
+  const Stream sends = is_near_start ? Stream::kPpSendNext : Stream::kPpSendPrev;
+  const Stream receives = is_near_start ? Stream::kPpRecvNext : Stream::kPpRecvPrev;
+  Coordinates mirror = at_;
+  mirror.pp = static_cast<std::uint32_t>(plan_.pp()) - 1 - at_.pp;
+  Op op;
+  op.peer = plan_.layout.rank_of(mirror);
+  op.bytes = stage_.copied_grads;
+  wait_all(sends, Stream::kCompute);
+  op.kind = OpKind::kSend;
+  push(sends, op);
+  op.kind = OpKind::kRecv;
+  push(receives, op);
+  wait_all(Stream::kCompute, receives);
 }
 
 }  // namespace lockstep

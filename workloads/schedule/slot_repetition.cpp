@@ -3,7 +3,7 @@
 // backward (plain), or one of each for all chunks of a group of `stages` micro-batches (interleaved), or a forward, a backward and a
 // weight gradient (zero bubble); under GPipe a forward, and later a backward. Laps differ only in the numbers of their micro-batches, which
 // operations do not carry, except that the first micro-batch waits for gathered parameters and the last one hands out gradients.
-// Schedules that are tables repeat where the table does (PipelineOrder::repeats()).
+// Schedules that are tables repeat where the table does (PipelineTable::steady()).
 #include <algorithm>
 
 #include "workloads/parallel/schedule_kind.h"
@@ -15,15 +15,12 @@ namespace {
 // Actions.
 std::int64_t lap_length(const PipelineShape& s) {
   if (s.schedule == PipelineSchedule::kGpipe) return 1;
-  if (has_upward_chunk(s.schedule)) return 6;
+  if (has_upward_chunk(s.schedule)) return PipelineTable::kPeriod;
   if (splits_passes(s.schedule)) return 3;
   return s.chunks == 1 ? 2 : 2 * s.stages * s.chunks;
 }
 
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
+using Range = PipelineTable::Range;
 
 // Actions of the steady state without any pass of the first and the last lap of micro-batches.
 Range alternating_actions(const PipelineShape& s, std::int64_t stage) {
@@ -53,7 +50,6 @@ Range split_actions(const PipelineShape& s, std::int64_t stage) {
 }
 
 Range regular_actions(const PipelineShape& s, std::int64_t stage, std::int64_t from) {
-  if (has_upward_chunk(s.schedule)) return {};
   if (s.schedule == PipelineSchedule::kGpipe) return gpipe_actions(s, from);
   return splits_passes(s.schedule) ? split_actions(s, stage) : alternating_actions(s, stage);
 }
@@ -85,7 +81,8 @@ std::int64_t SlotWriter::repetitions(const TrainingProgram& program, std::int64_
     return 0;
   }
 
-  const Range regular = regular_actions(shape, stage, then.scratch[kAction]);
+  const Range regular =
+      program.table_.is_empty() ? regular_actions(shape, stage, then.scratch[kAction]) : program.table_.steady(stage);
   if (then.scratch[kAction] < regular.begin) return 0;
   // The action under way, or gathered ahead for, counts as reached.
   const std::int64_t reached = 1 + std::max(now.scratch[kAction], gathers ? now.scratch[kGatherAction] : 0);

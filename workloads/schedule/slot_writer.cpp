@@ -46,7 +46,8 @@ bool SlotWriter::write() {
 
 SlotWriter::Unit SlotWriter::unit_at(std::int64_t action, std::int64_t step) const {
   Unit unit;
-  unit.action = pipeline_action(program_.shape_, at_.pp, action);
+  const PipelineTable& table = program_.table_;
+  unit.action = table.is_empty() ? pipeline_action(program_.shape_, at_.pp, action) : table.at(at_.pp, action);
   unit.chunk = stage_.chunks[static_cast<std::size_t>(unit.action.chunk)];
   unit.index = unit.action.is_forward() ? step : unit.chunk.count() - 1 - step;
   return unit;
@@ -292,6 +293,7 @@ void SlotWriter::finish() {
   }
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
   if (pushed(Stream::kDpReplicate) > 0) wait_all(Stream::kCompute, Stream::kDpReplicate);
+  if (plan_.weight_copies() > 1) add_copies();
   if (plan_.has_embedding_copy() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
     wait_all(Stream::kTie, Stream::kCompute);
     collective(Stream::kTie, CommFamily::kTie, CollectiveKind::kAllReduce, program_.messages_.tie);

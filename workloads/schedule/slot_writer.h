@@ -72,8 +72,7 @@ class SlotWriter {
   void head_forward();
 
   // Messages between stages (slot_messages.cpp). stage_offset: +1 for the next stage, -1 for the previous one.
-  [[nodiscard]] std::int64_t stage_after(const Unit& unit) const;
-  [[nodiscard]] bool turns_here(const Unit& unit, bool is_entry) const;
+  [[nodiscard]] bool has_neighbour(std::int64_t stage_offset) const;
   [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] Op message(OpKind kind, std::int64_t stage_offset) const;
   void enter(const Unit& unit);  // what the pass begins with comes from another stage
@@ -88,6 +87,7 @@ class SlotWriter {
   void reduce_ready(const Unit& unit, ModelPart part);
   void scatter_gradient(std::int64_t bytes);
   void push_bucket();
+  void add_copies();  // gradients of the stage that holds the same layers
   void finish();
 
   const TrainingProgram& program_;

@@ -32,8 +32,8 @@ KernelId optimizer_kernel_id(std::int64_t stage) {
   return KernelId(static_cast<std::uint32_t>(3 * std::ssize(kParts) + stage));
 }
 
-TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) : plan_(std::move(plan)) {
-  shape_ = pipeline_shape(plan_);
+TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu)
+    : plan_(std::move(plan)), shape_(pipeline_shape(plan_)), table_(shape_) {
   build_messages();
   build_stages();
   build_kernels(gpu);
@@ -66,6 +66,8 @@ void TrainingProgram::build_stages() {
       data.root_weights.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision));
       data.root_grads.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype));
     }
+    const std::int64_t own = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
+    data.copied_grads = plan_.weight_copies() > 1 ? checked_mul(own, bytes_per_element(plan_.job.grad_dtype)) : 0;
     if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
   }
 }
@@ -120,6 +122,18 @@ void TrainingProgram::ports(Rank rank, std::vector<Port>& out) const {
     peer.pp = (at.pp + distance) % static_cast<std::uint32_t>(plan_.pp());
     return plan_.layout.rank_of(peer);
   };
+  if (plan_.weight_copies() > 1) {
+    const std::int64_t mirror = plan_.pp() - 1 - at.pp;
+    const bool is_near_start = at.pp < mirror;
+    const bool is_neighbour = mirror - at.pp == (is_near_start ? 1 : -1);
+    if (!is_neighbour) {
+      const Rank peer = neighbour(static_cast<std::uint32_t>(mirror + plan_.pp() - at.pp));
+      out.push_back(
+          {.kind = Port::Kind::kSend, .stream = is_near_start ? Stream::kPpSendNext : Stream::kPpSendPrev, .peer = peer});
+      out.push_back(
+          {.kind = Port::Kind::kReceive, .stream = is_near_start ? Stream::kPpRecvNext : Stream::kPpRecvPrev, .peer = peer});
+    }
+  }
   const bool wraps = plan_.job.virtual_stages > 1;  // the last stage sends on to the next chunk of the first
   if (wraps || !plan_.is_last(at.pp)) {
     const Rank next = neighbour(1);
