@@ -10,8 +10,9 @@
 namespace lockstep {
 namespace {
 
-constexpr ModelPart kParts[] = {ModelPart::kEmbedding, ModelPart::kAttention, ModelPart::kMlp, ModelPart::kHead};
-constexpr const char* kPartNames[] = {"embedding", "attention", "mlp", "head"};
+constexpr ModelPart kParts[] = {ModelPart::kEmbedding, ModelPart::kAttention, ModelPart::kMlp, ModelPart::kMoe,
+                                ModelPart::kExperts,   ModelPart::kCombine,   ModelPart::kHead};
+constexpr const char* kPartNames[] = {"embedding", "attention", "mlp", "moe", "experts", "combine", "head"};
 
 // FSDP pads a unit so that every rank holds an equal shard.
 std::int64_t padded_bytes(std::int64_t elements, std::int64_t shards, DataType type) {

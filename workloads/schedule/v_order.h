@@ -34,7 +34,8 @@ namespace lockstep {
 // "own" the direction whose beginning is nearer:
 //   2n F own; p/2 - n times F own, F other; n times B W other, F other; then alternately F own with B other and F other with B own;
 //   n times B other, F other with B own; p/2 - n times B other, B own, the last of them without their W; n times W, B own; and W.
-// A backward that runs beside a forward computes its weight gradients at once. Idle (p/2 - 1)(F&B + B - 3W), B with its W; held p + 1.
+// A backward that runs beside a forward computes its weight gradients at once. Idle (p/2 - 1)(F&B + B - 3W) in the source, where B has its W
+// and the pair F&B hands on at its end; here passes hand on at once: (p/2 - 1)(F + B - W) for equal ones, B without W. Held p + 1.
 // PRE: p even, micro-batches even and at least 2p.
 [[nodiscard]] std::vector<PipelineAction> dual_pipe_order(const PipelineShape& shape, std::int64_t stage);
 
