@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "workloads/collectives/algorithm.h"
+#include "workloads/collectives/token_routing.h"
 
 namespace lockstep {
 
@@ -105,7 +106,7 @@ class OpSink {
 struct ProgramCursor {
   std::int64_t slot = 0;
   std::int64_t pushed[kStreamCount] = {};
-  std::int64_t scratch[10] = {};  // generator's own
+  std::int64_t scratch[16] = {};  // generator's own
 };
 
 // What a rank has to do with others: a communicator it belongs to, or a rank it sends to or receives from.
@@ -132,6 +133,8 @@ class Program {
   [[nodiscard]] virtual std::uint32_t collective_kinds(CommId comm) const = 0;
   // How the collectives of the communicator run: by the one with the least undisturbed time (kAuto), or by this one where it can.
   [[nodiscard]] virtual Algorithm algorithm(CommId /*comm*/) const { return Algorithm::kRing; }
+  // How the tokens that an all_to_all of the communicator carries choose experts; none: they are copied for each.
+  [[nodiscard]] virtual TokenRouting routing(CommId /*comm*/) const { return {}; }
   // Ranks of equal role push equal operations, up to the communicators and peers in them, which are the same by position in ports().
   [[nodiscard]] virtual std::uint32_t role(Rank rank) const = 0;
   // Repetition (sim/runtime/repetition.h): how many times the rank has gone round the part of its program that repeats ...

@@ -64,14 +64,14 @@ class CommunicatorPlacer {
       job_.program->members(id, members_);
       LOCKSTEP_CHECK(!members_.empty(), "communicator {} has no members", id.value());
       comm.size = static_cast<std::uint32_t>(members_.size());
-      if (comm.kinds != kBarrierOnly && members_.size() > 1 && !repeat_rings(comm)) add_rings(id, comm);
+      if (comm.kinds != kBarrierOnly && members_.size() > 1 && !repeat_rings(id, comm)) add_rings(id, comm);
     }
     writer_.end();
   }
 
   // Without hashes the rings of a group do not depend on which communicator it is: gathers and reductions of a data-parallel
   // group run on the same. Only groups over several nodes are worth looking for.
-  bool repeat_rings(PlacedCommunicator& comm) {
+  bool repeat_rings(CommId id, PlacedCommunicator& comm) {
     if (router_.routing().is_hashed() || members_.size() <= kFewMembers) return false;
     std::uint64_t key = members_.size();
     for (const Rank r : members_) key = mix64(key ^ r.value());
@@ -82,8 +82,9 @@ class CommunicatorPlacer {
     }
     const PlacedCommunicator& other = job_.communicators[known];
     job_.program->members(CommId(known), other_members_);
-    const bool same_forms =
-        comm.algorithm == other.algorithm && needs_of(comm.kinds, comm.algorithm) == needs_of(other.kinds, other.algorithm);
+    const bool same_forms = comm.algorithm == other.algorithm &&
+                            job_.program->routing(id) == job_.program->routing(CommId(known)) &&
+                            needs_of(comm.kinds, comm.algorithm) == needs_of(other.kinds, other.algorithm);
     if (!same_forms || other_members_ != members_) return false;
     const std::uint32_t kinds = comm.kinds;
     comm = other;
@@ -100,7 +101,8 @@ class CommunicatorPlacer {
                                .kinds = comm.kinds,
                                .algorithm = comm.algorithm,
                                .channel_key = job_.program->comm_in_job(id).value(),
-                               .rings = &rings_};
+                               .rings = &rings_,
+                               .routing = job_.program->routing(id)};
     CommunicatorShape shape = shape_communicator(router_, request, routes_);
     comm.shape = std::move(shape.ring);
     comm.closed_rate = shape.closed_rate;

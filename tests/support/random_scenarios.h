@@ -69,6 +69,23 @@ inline void draw_schedule(JobSpec& job) {
   }
 }
 
+// Experts in some layers, on as many ranks as divide what they are carved out of.
+inline void draw_experts(JobSpec& job, std::int64_t dp) {
+  job.model.moe = MoeSpec{.experts = 8, .top_k = draw(1, 3), .ffn = 256, .dense_layers = draw(0, 1), .interval = draw(1, 2)};
+  if (draw_chance(2)) job.model.moe->shared_ffn = 256;
+  job.expert_tp = job.sequence_parallel && draw_chance(2) ? 1 : job.tp;
+  job.expert_skew = draw_one({1.0, 1.0, 1.7});
+  const std::int64_t ranks = dp * job.cp * (job.expert_tp == 1 ? job.tp : 1);
+  job.ep = draw_one({1, 2, 4, 8});
+  while (ranks % job.ep != 0) job.ep /= 2;
+  if (job.ep > 1 || job.expert_tp != job.tp) job.shard_group.reset();
+  if (job.ep == 1) return;
+  if (draw_chance(2)) job.expert_dispatch = ExpertDispatch::kDeduplicated;
+  job.overlap_shared_expert = job.model.moe->shared_ffn > 0 && draw_chance(2);
+  const bool has_partners = job.pp == 1 ? job.gradient_accumulation > 1 : job.virtual_stages > 1;
+  job.overlap_expert_exchange = has_partners && draw_chance(2);
+}
+
 // At most max_ranks of them.
 inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   if (draw_chance(10)) return draw_profile_job(ranks, max_ranks);
@@ -77,8 +94,10 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.tp = draw_one({1, 1, 2, 4, 8});
   job.pp = draw_one({1, 1, 2, 3, 4});
   while (job.tp * job.pp > max_ranks) job.tp /= 2;
-  const std::int64_t dp = draw(1, max_ranks / (job.tp * job.pp));
-  ranks = job.tp * job.pp * dp;
+  if (draw_chance(3)) job.cp = std::min<std::int64_t>(draw_one({2, 4}), max_ranks / (job.tp * job.pp));
+  job.cp_exchange = draw_one({CpExchange::kRing, CpExchange::kAllGather, CpExchange::kAllToAll});
+  const std::int64_t dp = draw(1, max_ranks / (job.tp * job.cp * job.pp));
+  ranks = job.tp * job.cp * job.pp * dp;
   job.virtual_stages = job.pp > 1 ? draw_one({1, 1, 2}) : 1;
   const bool is_even = job.virtual_stages > 1;
   job.model = tiny(is_even ? job.pp * job.virtual_stages : job.pp + draw(0, 2));
@@ -100,9 +119,14 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.bucket_size = Bytes(draw_one({1'000'000, 10'000'000, 1'000'000'000}));
   job.recompute = draw_one({Recompute::kNone, Recompute::kFull});
   job.sequence_parallel = job.tp > 1 && draw_chance(2);
-  job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward});
+  job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward, TpOverlap::kPipelined});
   job.scatter_gather = draw_chance(3);
-  draw_schedule(job);
+  if (draw_chance(3)) draw_experts(job, dp);
+  if (job.cp == 3 || (job.cp_exchange == CpExchange::kAllToAll && job.model.heads % (job.tp * job.cp) != 0)) {
+    job.cp_exchange = CpExchange::kRing;
+    job.seq_len *= job.cp == 3 ? 3 : 1;
+  }
+  if (!job.overlap_expert_exchange) draw_schedule(job);
   return job;
 }
 

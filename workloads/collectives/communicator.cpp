@@ -24,6 +24,7 @@ enum Need : std::uint32_t {
   kNeedFold = 128,
   kNeedPat = 256,
   kNeedInSwitch = 512,  // and on, a bit for each of kInSwitch
+  kNeedPairs = 1u << 31,
 };
 
 // What is added up in switches.
@@ -92,7 +93,12 @@ void add_others(const Router& router, const ShapeRequest& request, std::uint32_t
   if ((needs & kNeedExchanges) != 0 && (folds || std::has_single_bit(request.members.size()))) {
     shapes.halving_doubling = shape_halving_doubling(router, groups, request.channel_key, folds, routes);
   }
-  if ((needs & (kNeedPat | ~(kNeedInSwitch - 1u))) != 0) add_of_switches(router, groups, request, needs, shapes, routes);
+  if ((needs & kNeedPairs) != 0) {
+    Route& route = routes.emplace_back(FormRoute{RouteForm::kPairs, {}}).route;
+    shapes.pairs = shape_pairs(router, groups, request.channel_key, request.routing, route);
+  }
+  if ((needs & (kNeedPat | (~(kNeedInSwitch - 1u) & ~kNeedPairs))) != 0)
+    add_of_switches(router, groups, request, needs, shapes, routes);
 }
 
 class Choice {
@@ -217,12 +223,13 @@ std::uint64_t AlgorithmShapes::hash() const {
     add_word(pat->ranks);
     for (const FlowShape& f : pat->shifts) add(f);
   }
+  if (pairs) add_word(pairs->hash());
   for (const InSwitchShape& s : in_switch) add_word(s.hash());
   return h;
 }
 
 std::uint32_t needs_of(std::uint32_t kinds, Algorithm wish) {
-  std::uint32_t needs = 0;
+  std::uint32_t needs = (kinds & bit(CollectiveKind::kAllToAll)) != 0 ? kNeedPairs : 0u;
   for (const CollectiveKind kind : kStagedKinds) {
     if ((kinds & bit(kind)) == 0) continue;
     // Whether the members allow the others shows when they are shaped; until then a ring may have to step in.
@@ -244,8 +251,9 @@ bool is_usable(const AlgorithmShapes& others, Algorithm a, CollectiveKind kind) 
   if (!applies(a, kind)) return false;
   switch (a) {
     case Algorithm::kRing:
-    case Algorithm::kDirect:
       return true;
+    case Algorithm::kDirect:
+      return kind == CollectiveKind::kSendRecv || others.pairs.has_value();
     case Algorithm::kTree:
       return others.tree && others.tree->flow(kind).members > 0;
     case Algorithm::kHierarchical:
@@ -288,6 +296,13 @@ CommunicatorShape shape_communicator(const Router& router, const ShapeRequest& r
 }
 
 void lower_collective(const LoweringRequest& r, LoweredCollective& out) {
+  if (r.kind == CollectiveKind::kAllToAll) {
+    out.algorithm = Algorithm::kDirect;
+    out.protocol = Protocol::kSimple;
+    out.channels = 1;
+    out.stages.assign(1, lower_pairs(*r.others.pairs, tuning_of(r), r.bytes));
+    return;
+  }
   if (r.algorithm == Algorithm::kRing) return lower_on_ring(r, out);
   LoweredCollective candidate;
   Choice choice(out);

@@ -15,13 +15,14 @@
 #include "workloads/collectives/halving_doubling.h"
 #include "workloads/collectives/hierarchical.h"
 #include "workloads/collectives/in_switch.h"
+#include "workloads/collectives/pairs.h"
 #include "workloads/collectives/pat.h"
 #include "workloads/collectives/ring.h"
 #include "workloads/collectives/tree.h"
 
 namespace lockstep {
 
-// Kinds that run in stages; the others are flows between pairs.
+// Kinds whose algorithm is a choice; all_to_all and send_recv are messages between pairs.
 inline constexpr CollectiveKind kStagedKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
                                                   CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
                                                   CollectiveKind::kReduce};
@@ -32,6 +33,7 @@ struct AlgorithmShapes {
   std::optional<HierarchicalShape> hierarchical;
   std::optional<HalvingDoublingShape> halving_doubling;
   std::optional<PatShape> pat;
+  std::optional<PairsShape> pairs;
   std::vector<InSwitchShape> in_switch;  // one for an algorithm and a kind
   [[nodiscard]] const InSwitchShape* find(Algorithm a, CollectiveKind kind) const;
   bool operator==(const AlgorithmShapes&) const = default;
@@ -52,6 +54,7 @@ struct ShapeRequest {
   std::uint64_t channel_key = 0;  // tells communicators apart for ECMP hashing
   int channels = 0;               // of rings and trees; 0: as shape_ring() and channel_count() say
   MeshRings* rings = nullptr;     // remembers the rings of meshes between calls for one network
+  TokenRouting routing = {};      // of what all_to_all sends
 };
 // Shapes what `algorithm` may use for `kinds`, and only that: itself where it applies, a ring where it does not, all of NCCL's that
 // apply for kAuto.

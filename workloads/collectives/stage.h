@@ -31,6 +31,7 @@ enum class RouteForm : std::uint32_t {
   kNvlsTree,
   kCollnetDirect,
   kCollnetChain,
+  kPairs,  // all_to_all
 };
 inline constexpr std::uint32_t kMostRouteForms = 64;
 [[nodiscard]] constexpr RouteForm exchange_form(int log2_distance) {

@@ -8,8 +8,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array kFamilies{CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kTie,
-                               CommFamily::kDpReplicate};
+constexpr std::array kFamilies{CommFamily::kTp,  CommFamily::kDpGather,     CommFamily::kDpReduce,
+                               CommFamily::kTie, CommFamily::kDpReplicate,  CommFamily::kCp,
+                               CommFamily::kEp,  CommFamily::kExpertGather, CommFamily::kExpertReduce};
 
 }  // namespace
 
@@ -18,6 +19,9 @@ ParallelLayout::ParallelLayout(Sizes sizes) : sizes_(sizes) {
   LOCKSTEP_CHECK(pairs[0] > 0 && pairs[1] > 0, "a parallel size is 0");
   LOCKSTEP_CHECK(pairs[0] <= (1u << 31) / pairs[1], "{} x {} ranks are more than 2^31", pairs[0], pairs[1]);
   LOCKSTEP_CHECK(replicas() % shard_group() == 0, "{} replicas in groups of {}", replicas(), shard_group());
+  LOCKSTEP_CHECK(expert_tp() == 1 || expert_tp() == sizes.tp, "experts cut by {}, the rest by {}", expert_tp(), sizes.tp);
+  LOCKSTEP_CHECK(sizes.ep > 0 && stage_ranks() % expert_parts() == 0, "{} parts of experts on {} ranks", expert_parts(),
+                 stage_ranks());
 }
 
 Rank ParallelLayout::rank_of(const Coordinates& c) const {
@@ -48,11 +52,18 @@ std::uint32_t ParallelLayout::comm_size(CommFamily family) const {
       return sizes_.pp > 1 ? 2 : 1;
     case CommFamily::kDpReplicate:
       return shard_groups();
+    case CommFamily::kCp:
+      return sizes_.cp;
+    case CommFamily::kEp:
+      return sizes_.ep;
+    case CommFamily::kExpertGather:
+    case CommFamily::kExpertReduce:
+      return expert_replicas();
   }
   return 1;
 }
 
-// The last family joins nobody where there is one shard group, and has no communicators then.
+// Families that join nobody, or the same ranks as another, have no communicators.
 std::uint32_t ParallelLayout::family_count(CommFamily family) const {
   switch (family) {
     case CommFamily::kTp:
@@ -64,6 +75,13 @@ std::uint32_t ParallelLayout::family_count(CommFamily family) const {
       return world_size() / sizes_.pp;
     case CommFamily::kDpReplicate:
       return shard_groups() == 1 ? 0 : sizes_.tp * sizes_.pp * shard_group();
+    case CommFamily::kCp:
+      return sizes_.cp == 1 ? 0 : world_size() / sizes_.cp;
+    case CommFamily::kEp:
+      return sizes_.ep == 1 ? 0 : world_size() / sizes_.ep;
+    case CommFamily::kExpertGather:
+    case CommFamily::kExpertReduce:
+      return has_expert_groups() ? sizes_.pp * expert_parts() : 0;
   }
   return 0;
 }
@@ -95,6 +113,19 @@ CommId ParallelLayout::comm(CommFamily family, const Coordinates& c) const {
     case CommFamily::kDpReplicate:
       LOCKSTEP_CHECK(shard_groups() > 1, "one shard group has nobody to copy to");
       return CommId(base + copy * shard_group() + replica % shard_group());
+    case CommFamily::kCp:
+      LOCKSTEP_CHECK(sizes_.cp > 1, "nobody shares a sequence");
+      return CommId(base + (c.pp * sizes_.dp + c.dp) * sizes_.tp + c.tp);
+    case CommFamily::kEp: {
+      LOCKSTEP_CHECK(sizes_.ep > 1, "nobody shares experts");
+      const std::uint32_t number = replica * sizes_.tp + c.tp;  // in the stage
+      const std::uint32_t group = number / expert_parts() * expert_tp() + number % expert_tp();
+      return CommId(base + c.pp * (stage_ranks() / sizes_.ep) + group);
+    }
+    case CommFamily::kExpertGather:
+    case CommFamily::kExpertReduce:
+      LOCKSTEP_CHECK(has_expert_groups(), "experts have no groups of their own");
+      return CommId(base + c.pp * expert_parts() + (replica * sizes_.tp + c.tp) % expert_parts());
   }
   return CommId::none();
 }
@@ -117,6 +148,9 @@ void ParallelLayout::members(CommId comm, std::vector<Rank>& out) const {
     const std::uint32_t base = (copy / sizes_.tp) * replicas() * sizes_.tp + copy % sizes_.tp;
     for (std::uint32_t i = 0; i < comm_size(f); ++i) out.push_back(Rank(base + (first + i * step) * sizes_.tp));
   };
+  const auto add_every = [&](std::uint32_t first, std::uint32_t step) {
+    for (std::uint32_t i = 0; i < comm_size(f); ++i) out.push_back(Rank(first + i * step));
+  };
   switch (f) {
     case CommFamily::kTp:
       for (std::uint32_t i = 0; i < sizes_.tp; ++i) out.push_back(Rank(group * sizes_.tp + i));
@@ -131,6 +165,20 @@ void ParallelLayout::members(CommId comm, std::vector<Rank>& out) const {
       break;
     case CommFamily::kDpReplicate:
       add_replicas(group / shard_group(), group % shard_group(), shard_group());
+      break;
+    case CommFamily::kCp:
+      add_every(group / sizes_.tp * sizes_.cp * sizes_.tp + group % sizes_.tp, sizes_.tp);
+      break;
+    case CommFamily::kEp: {
+      const std::uint32_t per_stage = stage_ranks() / sizes_.ep;
+      const std::uint32_t in_stage = group % per_stage;
+      add_every(group / per_stage * stage_ranks() + in_stage / expert_tp() * expert_parts() + in_stage % expert_tp(),
+                expert_tp());
+      break;
+    }
+    case CommFamily::kExpertGather:
+    case CommFamily::kExpertReduce:
+      add_every(group / expert_parts() * stage_ranks() + group % expert_parts(), expert_parts());
       break;
   }
 }

@@ -82,6 +82,13 @@ const char* name_of(CommFamily family) {
       return "tie";
     case CommFamily::kDpReplicate:
       return "dp_copies";
+    case CommFamily::kCp:
+      return "cp";
+    case CommFamily::kEp:
+      return "ep";
+    case CommFamily::kExpertGather:
+    case CommFamily::kExpertReduce:
+      return "expert_dp";
   }
   return "?";
 }
@@ -96,7 +103,8 @@ std::vector<GroupLocality> job_locality(const Program& program, const ParallelLa
   for (std::uint32_t c = 0; c < layout.communicator_count(); ++c) {
     const CommFamily family = layout.family(CommId(c));
     // Gathers and reductions of a data-parallel group run between the same ranks.
-    if (family == CommFamily::kDpGather || layout.comm_size(family) < 2 || program.collective_kinds(CommId(c)) == 0) continue;
+    if (family == CommFamily::kDpGather || family == CommFamily::kExpertGather) continue;
+    if (layout.comm_size(family) < 2 || program.collective_kinds(CommId(c)) == 0) continue;
     if (out.empty() || out.back().name != name_of(family)) out.push_back({.name = name_of(family)});
     layout.members(CommId(c), members);
     counter.add_ring(members, out.back());

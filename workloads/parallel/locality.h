@@ -19,7 +19,8 @@ namespace lockstep {
 
 // Of all groups of one kind together: of the communicators of a family, or of pipelines.
 struct GroupLocality {
-  std::string name;  // "tp", "dp" (shard groups where there are several), "dp_copies" (between them), "tie", "pp"
+  std::string
+      name;  // "tp", "dp" (shard groups where there are several), "dp_copies" (between them), "tie", "cp", "ep", "expert_dp", "pp"
   std::int64_t groups = 0;
   std::int64_t size = 0;   // ranks of a group
   std::int64_t nodes = 0;  // that a group spans, summed over groups; and so on

@@ -35,6 +35,8 @@ class Resolver {
       check_shards();
       check_stages();
       check_options();
+      check_context();
+      check_experts();
     }
     check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
@@ -44,13 +46,18 @@ class Resolver {
         fail(key, std::move(message), std::move(hint));
       });
     }
+    if (dp && !job_.profile) check_overlapped_exchange();
     if (dp) check_shard_group(*dp);
+    if (dp && !job_.profile) check_expert_groups(*dp);
     check_placement();
     if (!has_failed_ && !job_.profile) check_magnitude();
     if (has_failed_) return std::nullopt;
     plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
+                                   .cp = static_cast<std::uint32_t>(job_.cp),
                                    .dp = static_cast<std::uint32_t>(*dp),
                                    .pp = static_cast<std::uint32_t>(job_.pp),
+                                   .ep = static_cast<std::uint32_t>(job_.ep),
+                                   .expert_tp = static_cast<std::uint32_t>(has_experts() ? job_.expert_tp : 0),
                                    .shard_group = static_cast<std::uint32_t>(job_.shard_group.value_or(0))});
     return plan_;
   }
@@ -82,8 +89,10 @@ class Resolver {
       fail("model", fmt::format("{} attention heads do not share {} KV heads evenly", m.heads, m.kv_heads),
            "heads must be a multiple of kv_heads");
     }
-    if (job_.sequence_parallel && job_.seq_len % job_.tp != 0) {
-      fail("seq_len", fmt::format("{} tokens are not divisible by tp {}", job_.seq_len, job_.tp),
+    const std::int64_t cut = checked_mul(job_.tp, job_.cp);
+    if (job_.sequence_parallel && job_.seq_len % cut != 0) {
+      const std::string by = job_.cp > 1 ? fmt::format("tp {} x cp {}", job_.tp, job_.cp) : fmt::format("tp {}", job_.tp);
+      fail("seq_len", fmt::format("{} tokens are not divisible by {}", job_.seq_len, by),
            "sequence parallelism cuts the sequence into tp parts");
     }
   }
@@ -122,6 +131,97 @@ class Resolver {
       fail("virtual_stages", fmt::format("a stage of {} layers does not split into {} chunks", n, v),
            "every stage must hold a multiple of virtual_stages layers");
       break;
+    }
+  }
+
+  [[nodiscard]] bool has_experts() const { return job_.model.moe.has_value(); }
+
+  // The parts of a sequence: two per rank, one from each end, so that all see equally much of the causal mask.
+  void check_context() {
+    if (job_.cp == 1) return;
+    const bool splits_heads = job_.cp_exchange == CpExchange::kAllToAll;
+    const std::int64_t parts = checked_mul(job_.cp, splits_heads ? 1 : 2);
+    if (job_.seq_len % parts != 0) {
+      fail("cp", fmt::format("{} tokens are not divisible by {} cp {}", job_.seq_len, splits_heads ? "" : "2 x", job_.cp),
+           splits_heads ? "ranks hold equal parts of a sequence"
+                        : "a rank holds two parts, one from each end, for an equal share of the causal mask");
+    }
+    const std::int64_t cut = checked_mul(job_.tp, job_.cp);
+    if (splits_heads && job_.model.heads % cut != 0) {
+      fail("cp", fmt::format("{} attention heads are not divisible by tp {} x cp {}", job_.model.heads, job_.tp, job_.cp),
+           "cp_exchange: all_to_all splits heads over cp; ring and all_gather do not");
+    }
+  }
+
+  void check_experts() {
+    if (!has_experts()) {
+      const auto needs_experts = [&](bool is_default, std::string_view key, std::string_view hint) {
+        if (!is_default) fail(key, "the model has no experts", std::string(hint));
+      };
+      needs_experts(job_.ep == 1, "ep", "ep: 1, or a model with experts");
+      needs_experts(job_.expert_tp == 1, "expert_tp", "leave it out, or a model with experts");
+      needs_experts(job_.expert_skew == 1, "expert_skew", "leave it out, or a model with experts");
+      needs_experts(job_.expert_dispatch == ExpertDispatch::kPlain, "expert_dispatch", "leave it out, or a model with experts");
+      needs_experts(!job_.overlap_shared_expert, "overlap_shared_expert", "leave it out, or a model with experts");
+      needs_experts(!job_.overlap_expert_exchange, "overlap_expert_exchange", "leave it out, or a model with experts");
+      return;
+    }
+    const MoeSpec& moe = *job_.model.moe;
+    if (moe.experts % job_.ep != 0) {
+      fail("ep", fmt::format("{} experts are not divisible by ep {}", moe.experts, job_.ep),
+           fmt::format("ep {} divides them", std::gcd(moe.experts, job_.ep)));
+    }
+    if (job_.expert_tp != 1 && job_.expert_tp != job_.tp) {
+      fail("expert_tp", fmt::format("experts cut by {}, the rest of a layer by tp {}", job_.expert_tp, job_.tp),
+           fmt::format("expert_tp: 1{}", job_.tp > 1 ? fmt::format(" or {}", job_.tp) : ""));
+    } else if (moe.ffn % job_.expert_tp != 0) {
+      fail("expert_tp", fmt::format("{} FFN channels of an expert are not divisible by {}", moe.ffn, job_.expert_tp),
+           "expert_tp: 1");
+    }
+    if (job_.tp > 1 && job_.expert_tp == 1 && !job_.sequence_parallel) {
+      fail("expert_tp", fmt::format("without sequence_parallel all {} tensor-parallel ranks hold the same tokens", job_.tp),
+           fmt::format("sequence_parallel: true, or expert_tp: {}", job_.tp));
+    }
+    if (job_.overlap_shared_expert && moe.shared_ffn == 0) {
+      fail("overlap_shared_expert", "the model has no shared expert", "leave it out");
+    }
+    if (job_.ep == 1) {
+      const auto needs_ep = [&](bool is_default, std::string_view key) {
+        if (!is_default) fail(key, "with ep 1 no tokens are exchanged", "leave it out, or set ep above 1");
+      };
+      needs_ep(job_.expert_dispatch == ExpertDispatch::kPlain, "expert_dispatch");
+      needs_ep(!job_.overlap_shared_expert, "overlap_shared_expert");
+      needs_ep(!job_.overlap_expert_exchange, "overlap_expert_exchange");
+    }
+    if (job_.shard_group && (job_.ep > 1 || job_.expert_tp != job_.tp)) {
+      fail("shard_group", "experts are copied on other ranks than the rest, which do not fall into the same groups",
+           "no shard_group, or ep: 1");
+    }
+  }
+
+  void check_expert_groups(std::int64_t dp) {
+    if (!has_experts()) return;
+    const bool is_whole = job_.expert_tp == 1;
+    const std::int64_t ranks = checked_mul(checked_mul(job_.cp, dp), is_whole ? job_.tp : 1);
+    if (ranks % job_.ep == 0) return;
+    const std::string what = is_whole && job_.tp > 1 ? fmt::format("tp {} x cp {} x dp {}", job_.tp, job_.cp, dp)
+                                                     : fmt::format("cp {} x dp {}", job_.cp, dp);
+    fail("ep", fmt::format("{} = {} ranks of a stage are not divisible by ep {}", what, ranks, job_.ep),
+         fmt::format("ep {} divides them", std::gcd(ranks, job_.ep)));
+  }
+
+  void check_overlapped_exchange() {
+    if (!job_.overlap_expert_exchange || job_.pp == 1) {
+      if (job_.overlap_expert_exchange && plan_.micro_batches == 1) {
+        fail("overlap_expert_exchange", "there is no other micro-batch to compute", "gradient_accumulation above 1");
+      }
+      return;
+    }
+    // In plain 1F1B the last stage runs backward of the micro-batch whose forward has just ended.
+    if (job_.virtual_stages == 1 &&
+        (job_.schedule == PipelineSchedule::kOneForwardOneBackward || job_.schedule == PipelineSchedule::kGpipe)) {
+      fail("overlap_expert_exchange", "forward and backward passes of this schedule leave no other micro-batch to compute",
+           "virtual_stages above 1, or schedule: dualpipe");
     }
   }
 
@@ -181,6 +281,8 @@ class Resolver {
     };
     only(job_.tp == 1, "tp", "it cannot be cut", "tp: 1, or a model");
     only(job_.pp == 1, "pp", "it cannot be cut", "pp: 1, or a model");
+    only(job_.cp == 1, "cp", "it cannot be cut", "cp: 1, or a model");
+    only(job_.ep == 1, "ep", "it has no experts", "ep: 1, or a model");
     only(job_.stages.empty(), "stages", "it has no pipeline stages", "leave it out, or give a model");
     only(job_.virtual_stages == 1, "virtual_stages", "it has no pipeline stages", "virtual_stages: 1, or a model");
     only(!job_.sequence_parallel, "sequence_parallel", "it cannot be cut", "sequence_parallel: false, or a model");
@@ -198,7 +300,10 @@ class Resolver {
     if (!job_.shard_group) return;
     if (job_.strategy != Strategy::kFsdp) {
       fail("shard_group", "ddp does not shard weights", "strategy: fsdp, or no shard_group");
-    } else if (dp % *job_.shard_group != 0) {
+      return;
+    }
+    dp = checked_mul(dp, job_.cp);  // weights are copied over both
+    if (dp % *job_.shard_group != 0) {
       fail("shard_group", fmt::format("{} data-parallel ranks are no multiple of shard_group {}", dp, *job_.shard_group),
            dp == 1 ? "without replicas there is nothing to shard: no shard_group"
                    : fmt::format("shard_group {} divides them",
@@ -208,12 +313,14 @@ class Resolver {
 
   // Nothing when it cannot be told.
   std::optional<std::int64_t> data_parallel_size() {
-    const std::int64_t model_gpus = checked_mul(job_.tp, job_.pp);
+    const std::int64_t model_gpus = checked_mul(checked_mul(job_.tp, job_.cp), job_.pp);
+    const std::string model_sizes = job_.cp > 1 ? fmt::format("tp {} x cp {} x pp {}", job_.tp, job_.cp, job_.pp)
+                                                : fmt::format("tp {} x pp {}", job_.tp, job_.pp);
     const char* larger = gpus_ == cluster_.gpus ? ": the job is larger than the cluster" : "";
     if (!job_.dp.is_auto()) {
       const std::int64_t product = checked_mul(model_gpus, job_.dp.count());
       if (product == gpus_) return job_.dp.count();
-      const std::string sizes = fmt::format("tp {} x pp {} x dp {} = {} GPUs", job_.tp, job_.pp, job_.dp.count(), product);
+      const std::string sizes = fmt::format("{} x dp {} = {} GPUs", model_sizes, job_.dp.count(), product);
       const bool divides = gpus_ % model_gpus == 0 && gpus_ > 0;
       const std::string other_dp = divides ? fmt::format("dp {} or dp: auto", gpus_ / model_gpus) : std::string();
       if (product > gpus_) {
@@ -226,13 +333,13 @@ class Resolver {
       return std::nullopt;
     }
     if (model_gpus > gpus_) {
-      fail("dp", fmt::format("tp {} x pp {} = {} GPUs, but {}{}", job_.tp, job_.pp, model_gpus, available(), larger),
-           "a larger cluster, or smaller tp and pp");
+      fail("dp", fmt::format("{} = {} GPUs, but {}{}", model_sizes, model_gpus, available(), larger),
+           job_.cp > 1 ? "a larger cluster, or smaller tp, cp and pp" : "a larger cluster, or smaller tp and pp");
       return std::nullopt;
     }
     if (gpus_ % model_gpus != 0) {
-      fail("dp", fmt::format("{} GPUs are not divisible by tp {} x pp {} = {}", gpus_, job_.tp, job_.pp, model_gpus),
-           fmt::format("dp: auto fills them, so tp x pp must divide their number; or gpus: {}",
+      fail("dp", fmt::format("{} GPUs are not divisible by {} = {}", gpus_, model_sizes, model_gpus),
+           fmt::format("dp: auto fills them, so tp x {}pp must divide their number; or gpus: {}", job_.cp > 1 ? "cp x " : "",
                        gpus_ / model_gpus * model_gpus));
       return std::nullopt;
     }
@@ -310,12 +417,12 @@ class Resolver {
       fail("rank_order", "placement: rail_aligned has an order of its own, tp-cp-pp-dp",
            "leave it out, or placement: rack_aware");
     }
-    const std::int64_t replica = checked_mul(job_.tp, job_.pp);
+    const std::int64_t replica = checked_mul(checked_mul(job_.tp, job_.cp), job_.pp);
     const std::int64_t per_node = cluster_.gpus_per_node;
     if (gpus_ <= per_node || per_node % replica == 0 || replica % per_node == 0) return;
     fail("placement",
-         fmt::format("a replica of tp {} x pp {} = {} GPUs begins on another GPU of each node of {}: its group has no rail",
-                     job_.tp, job_.pp, replica, per_node),
+         fmt::format("a replica of tp {}{} x pp {} = {} GPUs begins on another GPU of each node of {}: its group has no rail",
+                     job_.tp, job_.cp > 1 ? fmt::format(" x cp {}", job_.cp) : "", job_.pp, replica, per_node),
          "for rail_aligned tp x pp divides the GPUs of a node, or is a multiple of them");
   }
 

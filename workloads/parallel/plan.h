@@ -26,6 +26,17 @@ struct TrainingPlan {
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
+  [[nodiscard]] std::int64_t cp() const { return layout.sizes().cp; }
+  [[nodiscard]] std::int64_t ep() const { return layout.sizes().ep; }
+  [[nodiscard]] std::int64_t expert_tp() const { return layout.expert_tp(); }
+  // Ranks that hold the same experts.
+  [[nodiscard]] std::int64_t expert_replicas() const { return layout.expert_replicas(); }
+  // As optimizer_shards(), of experts.
+  [[nodiscard]] std::int64_t expert_optimizer_shards() const {
+    if (!layout.has_expert_groups()) return optimizer_shards();
+    return job.strategy != Strategy::kDdp || job.distributed_optimizer ? expert_replicas() : 1;
+  }
+  [[nodiscard]] WeightCuts weight_cuts() const { return {.tp = tp(), .ep = ep(), .expert_tp = expert_tp()}; }
   // Ranks that hold the same weights: dp x cp.
   [[nodiscard]] std::int64_t replicas() const { return layout.replicas(); }
   // Parts the optimizer's state is cut into; FSDP cuts weights and gradients into as many.
@@ -57,8 +68,17 @@ struct TrainingPlan {
   [[nodiscard]] bool splits_passes() const { return lockstep::splits_passes(job.schedule); }
   // Tokens of one micro-batch on one rank.
   [[nodiscard]] std::int64_t micro_batch_tokens() const { return job.micro_batch * job.seq_len / layout.sizes().cp; }
+  // Of them, those that a rank norms, and sends to experts.
+  [[nodiscard]] std::int64_t own_tokens() const {
+    const std::int64_t tokens = micro_batch_tokens();
+    return job.sequence_parallel ? (tokens + tp() - 1) / tp() : tokens;
+  }
   // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
-  [[nodiscard]] bool splits_backward() const { return job.tp_overlap == TpOverlap::kBackward && tp() > 1 && !splits_passes(); }
+  [[nodiscard]] bool splits_backward() const { return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes(); }
+  // Collectives of a part run in chunks beside its first and its last matrix product.
+  [[nodiscard]] bool pipelines_tp() const {
+    return job.tp_overlap == TpOverlap::kPipelined && job.sequence_parallel && tp() > 1;
+  }
   // Of the ranks over the GPUs of the placement. With pipeline stages inside the nodes, replicas keep to equal GPU numbers.
   [[nodiscard]] RankOrder rank_order() const;
   // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.

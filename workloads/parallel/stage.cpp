@@ -28,13 +28,24 @@ std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t
   return out;
 }
 
+// Chunks take turns: the first chunk of every stage, then the second, and so on.
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
   const bool is_mirrored = is_bidirectional(plan.job.schedule) && chunk == 1;
   const bool is_last_chunk = is_bidirectional(plan.job.schedule) || chunk == plan.chunks() - 1;
-  return {.has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
-          .has_head =
-              (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
-          .layers = plan.chunk_layers(stage, chunk)};
+  ChunkUnits units{
+      .has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
+      .has_head =
+          (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
+      .layers = plan.chunk_layers(stage, chunk)};
+  // An upward chunk has those of later stages before it, and of a V the whole first half.
+  const bool runs_up = has_upward_chunk(plan.job.schedule) && chunk == 1;
+  for (std::int64_t s = 0; s < plan.pp(); ++s) {
+    const bool is_before = runs_up ? s > stage : s < stage;
+    const std::int64_t whole = is_bidirectional(plan.job.schedule) ? 0 : chunk;
+    units.first_layer += (whole + (is_before ? 1 : 0)) * plan.chunk_layers(s, chunk);
+  }
+  if (units.has_head) units.layers += plan.job.model.mtp_layers;
+  return units;
 }
 
 std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart part) {
@@ -42,22 +53,60 @@ std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart p
   if (part == ModelPart::kHead && plan.has_embedding_copy()) {
     tensors.push_back(parameter_tensors(plan.job.model, ModelPart::kEmbedding).front());
   }
+  if (part == ModelPart::kHead && plan.job.model.mtp_layers > 0) {
+    const std::vector<ParameterTensor> own = mtp_tensors(plan.job.model);
+    for (std::int64_t l = 0; l < plan.job.model.mtp_layers; ++l) tensors.insert(tensors.end(), own.begin(), own.end());
+  }
   return tensors;
 }
 
 std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) {
   std::int64_t sum = 0;
-  for (const ParameterTensor& t : stage_tensors(plan, part)) sum = checked_add(sum, t.rank_elements(plan.tp()));
+  for (const ParameterTensor& t : stage_tensors(plan, part)) sum = checked_add(sum, t.rank_elements(plan.weight_cuts()));
   return sum;
 }
 
+std::span<const ModelPart> layer_parts(bool is_expert_layer) {
+  static constexpr ModelPart dense[] = {ModelPart::kAttention, ModelPart::kMlp};
+  static constexpr ModelPart expert[] = {ModelPart::kAttention, ModelPart::kMoe, ModelPart::kExperts, ModelPart::kCombine};
+  return is_expert_layer ? std::span<const ModelPart>(expert) : std::span<const ModelPart>(dense);
+}
+
+std::int64_t layer_parameters(const TrainingPlan& plan, bool is_expert_layer) {
+  return stage_part_parameters(plan, ModelPart::kAttention) +
+         stage_part_parameters(plan, is_expert_layer ? ModelPart::kMoe : ModelPart::kMlp);
+}
+
+LayerCount stage_layer_count(const TrainingPlan& plan, std::int64_t stage) {
+  LayerCount count;
+  for (std::int64_t c = 0; c < plan.chunks(); ++c) {
+    const ChunkUnits units = chunk_units(plan, stage, c);
+    for (std::int64_t l = 0; l < units.layers; ++l) {
+      ++(plan.job.model.is_expert_layer(units.first_layer + l) ? count.expert : count.dense);
+    }
+  }
+  return count;
+}
+
+std::int64_t stage_expert_parameters(const TrainingPlan& plan, std::int64_t stage) {
+  if (!plan.job.model.moe) return 0;
+  return checked_mul(stage_part_parameters(plan, ModelPart::kExperts), stage_layer_count(plan, stage).expert);
+}
+
 std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  const std::int64_t layer = stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
-  std::int64_t sum = 0;
-  for (std::int64_t c = 0; c < plan.chunks(); ++c) sum = checked_add(sum, checked_mul(layer, plan.chunk_layers(stage, c)));
+  const LayerCount count = stage_layer_count(plan, stage);
+  std::int64_t sum = stage_expert_parameters(plan, stage);
+  if (count.dense > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, false), count.dense));
+  if (count.expert > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, true), count.expert));
   if (plan.holds_embedding(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
   if (plan.holds_head(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
   return sum;
+}
+
+std::int64_t stage_optimizer_parameters(const TrainingPlan& plan, std::int64_t stage) {
+  const std::int64_t experts = stage_expert_parameters(plan, stage);
+  return ceil_div(stage_parameters(plan, stage) - experts, plan.optimizer_shards()) +
+         ceil_div(experts, plan.expert_optimizer_shards());
 }
 
 }  // namespace lockstep

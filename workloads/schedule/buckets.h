@@ -2,7 +2,8 @@
 // Gradient buckets of distributed data parallel: tensors enter in the order backward produces their gradients and a bucket
 // closes when it holds at least its limit; the first bucket of a rank has a limit of its own, so that communication starts
 // early. Source: Li et al. 2020, arXiv 2006.15704, section 3.2.3; limits as PyTorch's defaults (25 MiB, first 1 MiB).
-// A tensor is never cut. Buckets do not span model chunks.
+// A tensor is never cut. Buckets do not span model chunks. Routed experts, whose copies are on other ranks than those of the rest, have
+// buckets of their own (Megatron Core, distributed_data_parallel.py).
 //
 // A distributed optimizer scatters the gradients of a bucket and gathers its weights: buckets are padded to equal shards, and the
 // limit is Megatron-LM's, max(40 M, 1 M x replicas) gradients. Read backwards the buckets are the order in which forward needs
@@ -29,6 +30,7 @@ struct GradientBucket {
   std::int64_t bytes = 0;         // of gradients
   std::int64_t weight_bytes = 0;  // of the weights they belong to
   GradientPoint ready;            // after this part's backward of the last micro-batch; forward first needs the weights here
+  bool is_expert = false;         // of routed experts: reduced among the ranks that hold the same ones
 };
 
 // A bucket closes when its gradients fill this much: what the job says, or the defaults above.

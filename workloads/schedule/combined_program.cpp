@@ -123,6 +123,11 @@ Algorithm CombinedProgram::algorithm(CommId comm) const {
   return comm == job.barrier() ? Algorithm::kRing : job.of.program.algorithm(CommId(comm.value() - job.first_comm));
 }
 
+TokenRouting CombinedProgram::routing(CommId comm) const {
+  const Job& job = job_at(comm);
+  return comm == job.barrier() ? TokenRouting{} : job.of.program.routing(CommId(comm.value() - job.first_comm));
+}
+
 void CombinedProgram::ports(Rank rank, std::vector<Port>& out) const {
   const Job& job = job_at(rank);
   const std::size_t first = out.size();

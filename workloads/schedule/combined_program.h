@@ -35,6 +35,7 @@ class CombinedProgram final : public Program {
   [[nodiscard]] std::uint32_t communicator_count() const override { return communicators_; }
   [[nodiscard]] std::uint32_t collective_kinds(CommId comm) const override;
   [[nodiscard]] Algorithm algorithm(CommId comm) const override;
+  [[nodiscard]] TokenRouting routing(CommId comm) const override;
   [[nodiscard]] std::uint32_t role(Rank rank) const override;
   [[nodiscard]] std::int64_t lap(Rank rank, const ProgramCursor& at) const override;
   [[nodiscard]] std::int64_t repetitions(Rank rank, const ProgramCursor& then, const ProgramCursor& now) const override;

@@ -77,7 +77,8 @@ std::int64_t SlotWriter::repetitions(const TrainingProgram& program, std::int64_
   };
   const auto keeps_up = [&](Scratch seen, Stream target) { return moved(seen) == 0 || moved(seen) == pushed(target); };
   if (!keeps_up(kTpSeenByCompute, Stream::kTp) || !keeps_up(kComputeSeenByTp, Stream::kCompute) ||
-      !keeps_up(kComputeSeenByReduce, Stream::kCompute)) {
+      !keeps_up(kComputeSeenByReduce, Stream::kCompute) || !keeps_up(kExchange, Stream::kEp) ||
+      !keeps_up(kExchangeSeen, Stream::kEp)) {
     return 0;
   }
 

@@ -11,7 +11,7 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       cursor_(cursor),
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
-      is_replicated_(program.plan_.replicas() > 1),
+      is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
       gathers_updates_(is_replicated_ && program.plan_.job.distributed_optimizer) {}
 
 bool SlotWriter::write() {
@@ -46,8 +46,7 @@ bool SlotWriter::write() {
 
 SlotWriter::Unit SlotWriter::unit_at(std::int64_t action, std::int64_t step) const {
   Unit unit;
-  const PipelineTable& table = program_.table_;
-  unit.action = table.is_empty() ? pipeline_action(program_.shape_, at_.pp, action) : table.at(at_.pp, action);
+  unit.action = action_at(action);
   unit.chunk = stage_.chunks[static_cast<std::size_t>(unit.action.chunk)];
   unit.index = unit.action.is_forward() ? step : unit.chunk.count() - 1 - step;
   return unit;
@@ -115,6 +114,7 @@ void SlotWriter::leave_part() {
 void SlotWriter::forward(const Unit& unit) {
   if (unit.index == 0) enter(unit);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     use_updates(unit, ModelPart::kEmbedding);
     compute(ModelPart::kEmbedding, true);
@@ -125,52 +125,44 @@ void SlotWriter::forward(const Unit& unit) {
   } else {
     layer_forward(unit);
   }
-  if (unit.index == unit.chunk.count() - 1) leave(unit);
+  const bool is_end = unit.index == unit.chunk.count() - 1;
+  if (is_end) settle_exchange();
+  if (is_end) leave(unit);
 }
 
 void SlotWriter::backward(const Unit& unit) {
   if (unit.index == unit.chunk.count() - 1) enter(unit);
   use_gather(unit);
+  if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
     enter_part();
     if (!plan_.splits_passes()) compute(ModelPart::kEmbedding, false);
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
-    part_backward(ModelPart::kHead);
+    for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
     if (plan_.job.recompute == Recompute::kFull) layer_forward(unit);
-    layer_part_backward(unit, ModelPart::kMlp);
-    layer_part_backward(unit, ModelPart::kAttention);
+    layer_backward(unit);
   }
+  if (unit.index == 0) settle_exchange();
   if (unit.index == 0) leave(unit);
 }
 
 // The collectives that bring what it needs ran with the gradients of the activations.
 void SlotWriter::weight_gradients(const Unit& unit) {
+  if (unit.index == unit.chunk.count() - 1) settle_exchange();
   const auto gradient = [&](ModelPart part) {
     compute(weight_gradient_kernel_id(part));
     reduce_ready(unit, part);
   };
   if (unit.is_embedding()) return gradient(ModelPart::kEmbedding);
-  if (unit.is_head()) return gradient(ModelPart::kHead);
-  gradient(ModelPart::kMlp);
-  gradient(ModelPart::kAttention);
-}
-
-void SlotWriter::layer_forward(const Unit& unit) {
-  for (const ModelPart part : {ModelPart::kAttention, ModelPart::kMlp}) {
-    use_updates(unit, part);
-    enter_part();
-    compute(part, true);
-    leave_part();
+  if (unit.is_head()) {
+    for (std::int64_t i = 0; i < plan_.job.model.mtp_layers; ++i) compute(weight_gradient_kernel_id(ModelPart::kHead));
+    return gradient(ModelPart::kHead);
   }
-}
-
-void SlotWriter::layer_part_backward(const Unit& unit, ModelPart part) {
-  enter_part();  // the gradient of what the part left
-  part_backward(part);
-  reduce_ready(unit, part);
+  const std::span<const ModelPart> parts = layer_parts(has_experts(unit));
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) gradient(*part);
 }
 
 // Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
@@ -194,23 +186,29 @@ void SlotWriter::part_backward(ModelPart part) {
 }
 
 void SlotWriter::head_forward() {
-  enter_part();
-  compute(ModelPart::kHead, true);
-  // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
-  for (int i = 0; i < 3; ++i) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) {
+    enter_part();
+    compute(ModelPart::kHead, true);
+    // A vocabulary cut by tp: maximum, sum of exponentials and the logit of the target, one number per token each.
+    for (int k = 0; k < 3; ++k) tp_collective(CollectiveKind::kAllReduce, program_.messages_.loss_scalars);
+  }
 }
 
 // ---- data parallel
 
 std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
   if (unit.action.pass == Pass::kWeight) return 0;  // gradients of weights need none
-  if (unit.is_embedding() || unit.is_head()) {
-    const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
-    return unit.action.is_forward() && is_first_use ? root(stage_.root_weights, unit) : 0;
-  }
-  return program_.messages_.layer_weights;
+  if (plan_.replicas() == 1) return 0;
+  if (unit.is_layer()) return program_.messages_.layer_weights[has_experts(unit) ? 1 : 0];
+  const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
+  return unit.action.is_forward() && is_first_use ? root(stage_.root_weights, unit) : 0;
 }
 
+std::int64_t SlotWriter::expert_gather_bytes(const Unit& unit) const {
+  return unit.action.pass != Pass::kWeight && has_experts(unit) && plan_.expert_replicas() > 1 ? program_.messages_.expert_weights : 0;
+}
+
+// A gather waits for compute first, so that it is not issued too far ahead.
 void SlotWriter::issue_gathers() {
   if (!is_fsdp_ || !is_replicated_) return;
   while (scratch(kGathersIssued) <= scratch(kGathersUsed) + plan_.job.prefetch && scratch(kGatherAction) < action_total()) {
@@ -220,23 +218,29 @@ void SlotWriter::issue_gathers() {
       ++scratch(kGatherAction);
     }
     const std::int64_t bytes = gather_bytes(unit);
-    if (bytes == 0) continue;
+    const std::int64_t of_experts = expert_gather_bytes(unit);
+    if (bytes == 0 && of_experts == 0) continue;
     wait_all(Stream::kDpGather, Stream::kCompute);
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (bytes > 0) collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bytes);
+    if (of_experts > 0) collective(Stream::kDpGather, CommFamily::kExpertGather, CollectiveKind::kAllGather, of_experts);
     ++scratch(kGathersIssued);
   }
 }
 
 void SlotWriter::use_gather(const Unit& unit) {
-  if (!is_fsdp_ || !is_replicated_ || gather_bytes(unit) == 0) return;
-  constexpr std::int64_t operations_per_gather = 2;  // its wait and itself
-  wait(Stream::kCompute, Stream::kDpGather, operations_per_gather * ++scratch(kGathersUsed));
+  if (!is_fsdp_ || !is_replicated_) return;
+  const int gathers = (gather_bytes(unit) > 0 ? 1 : 0) + (expert_gather_bytes(unit) > 0 ? 1 : 0);
+  if (gathers == 0) return;
+  ++scratch(kGathersUsed);
+  scratch(kGatherOperations) += 1 + gathers;  // the wait before them
+  wait(Stream::kCompute, Stream::kDpGather, scratch(kGatherOperations));
 }
 
 void SlotWriter::gather_updates() {
   if (!gathers_updates_) return;
   for (auto bucket = stage_.buckets.rbegin(); bucket != stage_.buckets.rend(); ++bucket) {
-    collective(Stream::kDpGather, CommFamily::kDpGather, CollectiveKind::kAllGather, bucket->weight_bytes);
+    const CommFamily family = bucket->is_expert ? CommFamily::kExpertGather : CommFamily::kDpGather;
+    collective(Stream::kDpGather, family, CollectiveKind::kAllGather, bucket->weight_bytes);
   }
 }
 
@@ -256,11 +260,15 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
   if (plan_.splits_passes() && unit.action.pass != Pass::kWeight) return;
   if (is_fsdp_) {
+    if (part == ModelPart::kExperts && plan_.expert_replicas() > 1) {
+      scatter_gradient(CommFamily::kExpertReduce, program_.messages_.expert_grads);
+    }
+    if (plan_.replicas() == 1) return;
     std::int64_t bytes = 0;
-    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads;
+    if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads[has_experts(unit) ? 1 : 0];
     if (part == ModelPart::kEmbedding) bytes = root(stage_.root_grads, unit);
     if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = root(stage_.root_grads, unit);
-    if (bytes > 0) scatter_gradient(bytes);
+    if (bytes > 0) scatter_gradient(CommFamily::kDpReduce, bytes);
     return;
   }
   if (!plan_.job.overlap_grad_reduce || !is_last_of_chunk(unit.action)) return;
@@ -272,9 +280,9 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
 }
 
 // In shard groups the rank's share goes on to the ranks that hold the same one.
-void SlotWriter::scatter_gradient(std::int64_t bytes) {
+void SlotWriter::scatter_gradient(CommFamily family, std::int64_t bytes) {
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, CollectiveKind::kReduceScatter, bytes);
+  collective(Stream::kDpReduce, family, CollectiveKind::kReduceScatter, bytes);
   if (!plan_.is_hybrid()) return;
   wait_all(Stream::kDpReplicate, Stream::kDpReduce);
   collective(Stream::kDpReplicate, CommFamily::kDpReplicate, CollectiveKind::kAllReduce, bytes / plan_.optimizer_shards());
@@ -284,7 +292,7 @@ void SlotWriter::push_bucket() {
   const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
   const CollectiveKind kind = gathers_updates_ ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  collective(Stream::kDpReduce, CommFamily::kDpReduce, kind, bucket.bytes);
+  collective(Stream::kDpReduce, bucket.is_expert ? CommFamily::kExpertReduce : CommFamily::kDpReduce, kind, bucket.bytes);
 }
 
 void SlotWriter::finish() {

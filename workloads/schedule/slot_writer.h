@@ -30,6 +30,9 @@ class SlotWriter {
     kTpSeenByCompute,  // operations of the other stream already waited for
     kComputeSeenByTp,
     kComputeSeenByReduce,
+    kGatherOperations,  // of the gather stream that those used are made of
+    kExchange,          // operations of the expert stream up to the last exchange
+    kExchangeSeen,      // ... already waited for by compute
   };
   struct Unit {
     PipelineAction action;
@@ -37,11 +40,16 @@ class SlotWriter {
     std::int64_t index = 0;  // in forward order
     [[nodiscard]] bool is_embedding() const { return chunk.is_embedding(index); }
     [[nodiscard]] bool is_head() const { return chunk.is_head(index); }
+    [[nodiscard]] bool is_layer() const { return !is_embedding() && !is_head(); }
   };
 
   std::int64_t& scratch(Scratch s) { return cursor_.scratch[s]; }
   [[nodiscard]] std::int64_t pushed(Stream s) const { return cursor_.pushed[static_cast<std::size_t>(s)]; }
   [[nodiscard]] Unit unit_at(std::int64_t action, std::int64_t step) const;
+  [[nodiscard]] PipelineAction action_at(std::int64_t action) const {
+    const PipelineTable& table = program_.table_;
+    return table.is_empty() ? pipeline_action(program_.shape_, at_.pp, action) : table.at(at_.pp, action);
+  }
   // Its gradients are those of all micro-batches of the chunk.
   [[nodiscard]] bool is_last_of_chunk(const PipelineAction& action) const;
   [[nodiscard]] std::int64_t action_total() const { return action_count(program_.shape_); }
@@ -66,10 +74,32 @@ class SlotWriter {
   void forward(const Unit& unit);
   void backward(const Unit& unit);
   void weight_gradients(const Unit& unit);  // of a schedule that splits backward
+  [[nodiscard]] bool has_experts(const Unit& unit) const;
   void layer_forward(const Unit& unit);
-  void layer_part_backward(const Unit& unit, ModelPart part);
+  void layer_backward(const Unit& unit);
   void part_backward(ModelPart part);
   void head_forward();
+
+  // layer_writer.cpp
+  [[nodiscard]] bool is_sliced(ModelPart part) const;
+  void part_forward(ModelPart part);
+  void layer_part_backward(const Unit& unit, ModelPart part);
+  void sliced_part_forward(ModelPart part);
+  void sliced_part_backward(ModelPart part);
+  void enter_beside(KernelId kernel);
+  void leave_beside(KernelId kernel);
+  void middle(ModelPart part, bool is_forward);
+  void cp_collective(CollectiveKind kind, std::int64_t bytes);
+  void exchange_context(bool is_forward);
+
+  // expert_writer.cpp
+  void experts_forward(const Unit& unit);
+  void experts_backward(const Unit& unit);
+  void compute_experts(bool is_forward);
+  void push_exchange();
+  void exchange_tokens(const Unit& unit);
+  void settle_exchange();
+  [[nodiscard]] bool has_partner(const Unit& unit) const;
 
   // Messages between stages (slot_messages.cpp). stage_offset: +1 for the next stage, -1 for the previous one.
   [[nodiscard]] bool has_neighbour(std::int64_t stage_offset) const;
@@ -79,13 +109,14 @@ class SlotWriter {
   void leave(const Unit& unit);  // what it ends with goes on to one
 
   [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
+  [[nodiscard]] std::int64_t expert_gather_bytes(const Unit& unit) const;
   void issue_gathers();
   void use_gather(const Unit& unit);
   // Weights that a distributed optimizer updated.
   void gather_updates();
   void use_updates(const Unit& unit, ModelPart part);
   void reduce_ready(const Unit& unit, ModelPart part);
-  void scatter_gradient(std::int64_t bytes);
+  void scatter_gradient(CommFamily family, std::int64_t bytes);
   void push_bucket();
   void add_copies();  // gradients of the stage that holds the same layers
   void finish();
@@ -97,7 +128,7 @@ class SlotWriter {
   ProgramCursor& cursor_;
   OpSink& sink_;
   bool is_fsdp_;
-  bool is_replicated_;
+  bool is_replicated_;    // somebody holds the same weights, or the same experts
   bool gathers_updates_;  // of a distributed optimizer
 };
 

@@ -28,9 +28,9 @@
 //   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
 //   In shard groups (PyTorch's HYBRID_SHARD) gathers and scatters stay within a group; what a rank is left with of a unit's gradient
 //   is all-reduced with its likes in the other groups right after its scatter, on a stream of its own.
+// - Context and expert parallelism: layer_writer.cpp.
 // - A tied embedding is all-reduced between the first and the last stage after the data-parallel reduction.
-// Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading, overlap of forward tensor-parallel
-// collectives with chunks of the adjacent matrix product.
+// Not modelled: gradient-norm and loss scalars across data-parallel ranks, data loading.
 //
 // Complexity: expand() is O(operations appended) and allocates nothing; memory is O(stages x buckets).
 #pragma once
@@ -42,15 +42,17 @@
 #include "workloads/parallel/plan.h"
 #include "workloads/program.h"
 #include "workloads/schedule/buckets.h"
+#include "workloads/schedule/part_slices.h"
 #include "workloads/schedule/pipeline_order.h"
 #include "workloads/schedule/pipeline_table.h"
 
 namespace lockstep {
 
 // Ids of the kernels of a step: forward and backward of each ModelPart, its split-off gradient of weights (empty unless the plan
-// splits backward), then the optimizer of each stage.
+// splits backward), forward and backward of its slices, then the optimizer of each stage. What the model does not have is empty.
 [[nodiscard]] KernelId part_kernel_id(ModelPart part, bool is_forward);
 [[nodiscard]] KernelId weight_gradient_kernel_id(ModelPart part);
+[[nodiscard]] KernelId slice_kernel_id(ModelPart part, PartSlice slice, bool is_forward);
 [[nodiscard]] KernelId optimizer_kernel_id(std::int64_t stage);
 
 class TrainingProgram final : public Program {
@@ -64,6 +66,7 @@ class TrainingProgram final : public Program {
   [[nodiscard]] std::uint32_t communicator_count() const override { return plan_.layout.communicator_count(); }
   [[nodiscard]] std::uint32_t collective_kinds(CommId comm) const override { return family_kinds(plan_.layout.family(comm)); }
   [[nodiscard]] Algorithm algorithm(CommId /*comm*/) const override { return plan_.job.algorithm; }
+  [[nodiscard]] TokenRouting routing(CommId comm) const override;
   // The pipeline stage: its ranks differ in whom they talk to, not in what they do.
   [[nodiscard]] std::uint32_t role(Rank rank) const override { return plan_.layout.coordinates(rank).pp; }
   void ports(Rank rank, std::vector<Port>& out) const override;
@@ -81,8 +84,20 @@ class TrainingProgram final : public Program {
     std::int64_t pipeline = 0;      // what a stage sends
     std::int64_t loss_scalars = 0;  // one 32-bit number per token
     std::int64_t tie = 0;
-    std::int64_t layer_weights = 0;  // gathered layer unit
-    std::int64_t layer_grads = 0;
+    // FSDP units of a layer, by whether it has experts, and of its routed experts where their copies are elsewhere.
+    std::array<std::int64_t, 2> layer_weights = {};
+    std::array<std::int64_t, 2> layer_grads = {};
+    std::int64_t expert_weights = 0;
+    std::int64_t expert_grads = 0;
+    // Context parallelism: keys and values of all tokens for the heads of a rank; what a rank holds of each of q, k, v and the output for all others.
+    std::int64_t kv = 0;
+    std::int64_t cp_query = 0;
+    std::int64_t cp_key = 0;
+    std::int64_t cp_value = 0;
+    std::int64_t cp_output = 0;
+    // Tokens of a rank on their way to experts, a copy for each; on a rank that has a part of each expert, those of all its partners.
+    std::int64_t tokens = 0;
+    std::int64_t expert_input = 0;
   };
   struct StageData {
     std::vector<ChunkUnits> chunks;
@@ -95,6 +110,8 @@ class TrainingProgram final : public Program {
 
   void build_kernels(const GpuPerformance& gpu);
   void build_messages();
+  void build_layer_units();
+  void build_exchanges();
   void build_stages();
   [[nodiscard]] std::uint32_t family_kinds(CommFamily family) const;
 
