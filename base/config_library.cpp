@@ -18,7 +18,7 @@ constexpr struct {
 } kFolders[] = {
     {"cluster", "clusters"},      {"job", "jobs"},         {"model", "models"},           {"scenario", "scenarios"},
     {"sweep", "sweeps"},          {"gpu", "hardware/gpu"}, {"server", "hardware/server"}, {"network", "hardware/network"},
-    {"tuning", "hardware/tuning"}};
+    {"tuning", "hardware/tuning"}, {"software", "hardware/software"}};
 
 bool is_file_reference(const std::string& reference) {
   return reference.find('/') != std::string::npos || reference.ends_with(".yaml") || reference.ends_with(".yml") ||

@@ -80,6 +80,7 @@ Duration ClusterSpec::detection_time() const {
 std::vector<std::int64_t> gpu_slowdowns(const ClusterSpec& spec, std::uint64_t seed) {
   std::vector<std::int64_t> slowdowns;
   if (spec.stragglers) slowdowns = draw_slowdowns(*spec.stragglers, spec.gpus(), seed);
+  if (spec.gpu_variation) slowdowns = with_variation(*spec.gpu_variation, std::move(slowdowns), spec.gpus(), seed);
   return with_slow_nodes(spec.faults, std::move(slowdowns), spec.gpus(), spec.server ? spec.server->gpus : 1);
 }
 
@@ -111,6 +112,10 @@ const FieldTable<ClusterSpec>& cluster_fields() {
     flowlet_share_field(t, &ClusterSpec::flowlet_share).doc("instead of the network's");
     t.reference("tuning", &ClusterSpec::tuning, tuning_fields()).doc("constants of the collective library");
     t.reference_default("nccl");
+    t.reference("software", &ClusterSpec::software, software_fields()).doc("what releases of training software bring");
+    t.reference_default("releases");
+    t.section_or_value("gpu_variation", &ClusterSpec::gpu_variation, variation_fields(), "spread", "spread")
+        .doc("spread of speed among GPUs of one kind, like 1 %; none when absent");
     t.section("stragglers", &ClusterSpec::stragglers, straggler_fields()).doc("slow GPUs; none when absent");
     t.list("faults", &ClusterSpec::faults, fault_fields())
         .doc("what is broken: links, switches, NICs, nodes; nothing when absent");

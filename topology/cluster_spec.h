@@ -15,8 +15,10 @@
 
 #include "topology/fabric/fabric_spec.h"
 #include "topology/faults/fault_spec.h"
+#include "topology/gpu_variation.h"
 #include "topology/hardware/network_spec.h"
 #include "topology/hardware/server_spec.h"
+#include "topology/hardware/software_spec.h"
 #include "topology/hardware/tuning_spec.h"
 #include "topology/network.h"
 #include "topology/routing/router.h"
@@ -40,8 +42,10 @@ struct ClusterSpec {
   std::optional<RoutingPolicy> routing;  // instead of the network's, as the next two
   std::optional<int> queue_pairs;
   std::optional<Fraction> flowlet_share;
-  TuningSpec tuning;  // of the collective library
+  TuningSpec tuning;         // of the collective library
+  SoftwareHistory software;  // what releases of training software bring
   std::optional<StragglerSpec> stragglers;
+  std::optional<VariationSpec> gpu_variation;
   std::vector<FaultSpec> faults;
   std::optional<Duration> reroute_after;  // none: as the transport's
   std::optional<UsdPerHour> price_per_gpu_hour;

@@ -48,8 +48,8 @@ enum class Stream : std::uint8_t {
 inline constexpr int kStreamCount = 12;
 
 // Keys of breakdown_s.
-enum class TimeClass : std::uint8_t { kCompute, kTp, kPp, kDp, kCp, kEp, kBubble, kOther };
-inline constexpr int kTimeClassCount = 8;
+enum class TimeClass : std::uint8_t { kCompute, kTp, kPp, kDp, kCp, kEp, kBubble, kHost, kOther };
+inline constexpr int kTimeClassCount = 9;
 [[nodiscard]] TimeClass time_class(Stream stream);
 [[nodiscard]] const char* to_text(TimeClass c);  // "compute", "tp", ...
 
@@ -87,7 +87,9 @@ struct Kernel {
   double flops = 0;  // executed
   double bytes = 0;  // HBM traffic
   Duration time;
-  bool is_pause = false;  // time of the clock: the GPU does nothing, and a slow one takes no longer
+  Duration host;  // what the host needs to start its parts; the GPU cannot be ahead of that (sim/runtime/host_clock.h)
+  bool awaits_gpu = false;  // the host starts it only when the GPU has done everything before
+  bool is_pause = false;    // time of the clock: the GPU does nothing, and a slow one takes no longer
 };
 struct KernelTable {
   std::vector<Kernel> kernels;

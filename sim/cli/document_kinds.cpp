@@ -43,6 +43,7 @@ std::vector<DocumentKind> document_kinds() {
       document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
       document_kind("a transport with its NICs", &network_fields),
       document_kind("constants of a collective library", &tuning_fields),
+      document_kind("what releases of training software bring", &software_fields),
   };
 }
 

@@ -53,9 +53,14 @@ void print(const VerbContext& context, const Scenario& scenario, Result& result)
 
 int exit_code(const VerbContext& context, const std::string& plan, const RunResult& result) {
   if (result.fits() || !context.arguments.has("require-fit")) return kOk;
-  context.err << fmt::format("{} does not fit: {:.1f} GiB needed on the fullest GPU of {:.1f} GiB; to make it fit: {}\n", plan,
-                             static_cast<double>(result.memory->total) / (1 << 30),
-                             static_cast<double>(result.memory->capacity) / (1 << 30), result.memory_advice);
+  const MemoryReport& m = *result.memory;
+  const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
+  const StageMemoryReport& first = m.stages[static_cast<std::size_t>(m.misfit->stage)];
+  context.err << fmt::format(
+      "{} does not fit: rank {} (stage {}, {}) is the first that needs more than {:.1f} GiB: {:.1f} GiB, of which parameters "
+      "{:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, buffers {:.1f}; to make it fit: {}\n",
+      plan, m.misfit->rank, m.misfit->stage, m.misfit->gpu, gib(m.capacity), gib(first.total), gib(first.parameters),
+      gib(first.gradients), gib(first.optimizer), gib(first.activations), gib(first.buffers), result.memory_advice);
   return kSimulationFailed;
 }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <thread>
 
 #include "sim/cli/common_options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/calibration/calibration.h"
 #include "sim/experiment/validation.h"
@@ -16,17 +19,30 @@
 namespace lockstep::cli {
 namespace {
 
+constexpr std::int64_t kMostThreads = 1024;
+
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;
   for (const Suite& s : suites()) names.push_back(s.name);
   return names;
 }
 
-// The shipped table of a suite: validation/FILE below the first root that has it.
-std::string default_data(const ConfigLibrary& library, const Suite& suite) {
+// The shipped tables of a suite: validation/FILE below the first root that has it, or all tables of a folder.
+std::vector<std::string> default_data(const ConfigLibrary& library, const Suite& suite) {
+  namespace fs = std::filesystem;
   for (const std::string& root : library.roots()) {
     const std::string file = root + "/validation/" + suite.default_file;
-    if (std::ifstream(file).good()) return file;
+    std::error_code error;
+    if (!fs::is_directory(file, error)) {
+      if (std::ifstream(file).good()) return {file};
+      continue;
+    }
+    std::vector<std::string> files;
+    for (const fs::directory_entry& e : fs::directory_iterator(file)) {
+      if (e.path().extension() == ".csv") files.push_back(e.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
   }
   throw UserError(fmt::format("the shipped table {} was not found", suite.default_file), "give --data FILE.csv");
 }
@@ -51,6 +67,35 @@ int run_leave_one_out(const VerbContext& context, std::istream& csv, const std::
   return kOk;
 }
 
+std::vector<IndexRange> chosen_lines(const std::string& text) {
+  std::vector<IndexRange> out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const Parsed<IndexRange> range = Codec<IndexRange>::parse(rest.substr(0, end));
+    if (!range) throw UserError(fmt::format("--rows: {}", range.error), "lines of the CSV, like 2-13,20");
+    out.push_back(*range.value);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+// Of the suites that take several tables.
+SuiteResult run_tables(const VerbContext& context, const Suite& suite, const std::vector<std::string>& files, bool is_whole,
+                       Diagnostics& diagnostics) {
+  const Arguments& arguments = context.arguments;
+  ProgressLine line(ProgressLine::InLogs::kHalfMinute);
+  const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  const SuiteOptions options{
+      .threads = static_cast<std::size_t>(arguments.integer("jobs", 1, kMostThreads).value_or(cores)),
+      .lines = chosen_lines(arguments.text("rows")),
+      .source = arguments.text("source"),
+      .on_progress = [&line](std::size_t done, std::size_t of) {
+        line.show([&](double seconds) { return fmt::format("{} of {} rows, {:.0f} s", done, of, seconds); });
+      }};
+  return suite.run_files(files, is_whole, context.library, options, diagnostics);
+}
+
 int run(const VerbContext& context) {
   const Arguments& arguments = context.arguments;
   const Suite* suite = nullptr;
@@ -58,12 +103,20 @@ int run(const VerbContext& context) {
     if (s.name == arguments.text("suite")) suite = &s;
   }
   LOCKSTEP_CHECK(suite != nullptr, "the parser let an unknown suite pass");
-  const std::string file = arguments.has("data") ? arguments.text("data") : default_data(context.library, *suite);
+  const bool is_whole = !arguments.has("data");
+  const std::vector<std::string> files = is_whole ? default_data(context.library, *suite) : std::vector{arguments.text("data")};
+  const std::string& file = files.front();
   std::ifstream csv(file, std::ios::binary);
   if (!csv) throw UserError(fmt::format("{}: cannot be read", file));
   if (arguments.has("leave-one-out")) return run_leave_one_out(context, csv, file);
   Diagnostics diagnostics;
-  const SuiteResult result = suite->run(csv, file, context.library, diagnostics);
+  for (const char* name : {"rows", "source", "jobs"}) {
+    if (arguments.has(name) && !suite->run_files) {
+      throw UserError(fmt::format("--{} chooses rows of the training suite", name), "give --suite training");
+    }
+  }
+  const SuiteResult result = suite->run_files ? run_tables(context, *suite, files, is_whole, diagnostics)
+                                              : suite->run(csv, file, context.library, diagnostics);
   throw_if_errors(diagnostics);
   if (result.predictions.empty()) {
     for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
@@ -106,6 +159,12 @@ Verb validate_verb() {
       .options =
           {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
            {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},
+           {.name = "rows", .value_name = "LINES", .doc = "of training: only these lines of the tables, like 2-13,20"},
+           {.name = "source", .value_name = "SOURCE", .doc = "of training: only this table or part of one"},
+           {.name = "jobs",
+            .value_name = "N",
+            .doc = "of training: simulations side by side; one per core if absent",
+            .short_name = 'j'},
            {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
            {.name = "leave-one-out", .doc = "of collectives: the error of each table by constants fitted to the other tables"},
            format_option({"table", "json", "csv", "md"})},

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "sim/engine/process_usage.h"
+#include "sim/experiment/memory_report.h"
 #include "sim/experiment/runnable_job.h"
 #include "sim/network/ideal_network.h"
-#include "workloads/model/fit.h"
+#include "workloads/kernels/performance.h"
 #include "workloads/model/flops.h"
-#include "workloads/model/memory.h"
 #include "workloads/parallel/placement.h"
 #include "workloads/schedule/job_program.h"
 
@@ -30,21 +30,6 @@ std::string plan_text(const TrainingPlan& plan) {
   if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
   return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
-}
-
-void add_memory(const TrainingPlan& plan, const GpuSpec& gpu, RunResult& r) {
-  const MemoryBytes m = peak_memory(plan);
-  r.memory = MemoryReport{.parameters = m.parameters,
-                          .gradients = m.gradients,
-                          .optimizer = m.optimizer,
-                          .activations = m.activations,
-                          .buffers = m.buffers,
-                          .total = m.total(),
-                          .capacity = gpu.memory.count()};
-  if (r.fits()) return;
-  const std::vector<std::string> ways = ways_to_fit(plan, gpu.memory.count());
-  for (const std::string& way : ways) r.memory_advice += (r.memory_advice.empty() ? "" : "; or ") + way;
-  if (ways.empty()) r.memory_advice = "more GPUs (add nodes), or a smaller model";
 }
 
 double ideal_seconds(const RunnableJob& job, const ClusterSpec& cluster, const RunOptions& options) {
@@ -71,7 +56,7 @@ double healthy_seconds(const RunnableJob& job, const ClusterSpec& cluster, const
 void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, RunResult& r) {
   r.tokens_per_s = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len) / r.step_time_s;
   const StepFlops flops = step_flops(plan);
-  const double peak = cluster.server->gpu.peak.training().per_second;
+  const double peak = linear_peak(cluster.server->gpu, plan.job);
   const double per_gpu_second = static_cast<double>(r.gpus) * r.step_time_s;
   r.peak_tflops = peak * 1e-12;
   r.tflops_per_gpu = flops.model / per_gpu_second * 1e-12;
@@ -115,7 +100,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
 RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                   const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu));
+  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu, cluster.software, plan.job));
   return run_job(prepared, cluster, plan, *program, place_ranks(plan, prepared.network, options.seed), options);
 }
 
@@ -154,7 +139,10 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.events = run.totals.events;
   r.fingerprint = run.totals.fingerprint;
   add_rates(plan, cluster, r);
-  if (!plan.has_profile()) add_memory(plan, cluster.server->gpu, r);
+  if (!plan.has_profile()) {
+    add_memory(
+        plan, cluster.server->gpu, [&](Rank rank) { return gpu_name(prepared.network, placement[rank.index()]); }, r);
+  }
   r.bottleneck = bottleneck_sentence(r);
   r.measured = {.wall_s = monotonic_seconds() - begin, .peak_rss_bytes = peak_resident_bytes()};
   return r;

@@ -5,6 +5,7 @@
 
 #include "base/config_library.h"
 #include "base/field_table.h"
+#include "workloads/kernels/performance.h"
 
 namespace lockstep {
 namespace {
@@ -36,9 +37,11 @@ void check_jobs(const ScenarioSpec& spec, Section& s) {
   } else if (spec.job && !spec.jobs.empty()) {
     s.error("jobs", "there is a job besides", "job: for one, jobs: for several");
   } else if (spec.job) {
-    (void)resolve_plan(*spec.job, size_of(spec.cluster), [&](std::string_view key, std::string message, std::string hint) {
+    const ReportFault report = [&](std::string_view key, std::string message, std::string hint) {
       s.error(join_path("job", key), std::move(message), std::move(hint));
-    });
+    };
+    (void)resolve_plan(*spec.job, size_of(spec.cluster), report);
+    (void)check_kernels(*spec.job, spec.cluster.server->gpu, spec.cluster.software, report);
   } else if (spec.jobs.empty()) {
     s.error("job", "there is nothing to run", "job: NAME, or jobs: [{name: ..., job: NAME, gpus: N}, ...]");
   } else {

@@ -8,6 +8,7 @@
 
 #include "base/field_table.h"
 #include "base/wide.h"
+#include "workloads/kernels/performance.h"
 
 namespace lockstep {
 namespace {
@@ -133,12 +134,14 @@ std::vector<ScheduledJob> resolve_jobs(const std::vector<JobEntry>& entries, con
       report(join_path(path, "name"), fmt::format("'{}' is the name of another job", entries[i].name), "a name for each");
     } else if (!job.gpus && job.placement.hosts.empty()) {
       report(path, fmt::format("'{}' does not say how many GPUs it takes", entries[i].name), "gpus: N");
-    } else if (std::optional<TrainingPlan> plan =
-                   resolve_plan(job, size, [&](std::string_view key, std::string message, std::string hint) {
-                     const bool is_own = (key == "gpus" && entries[i].gpus) || (key == "placement" && entries[i].placement);
-                     report(join_path(is_own ? path : join_path(path, "job"), key), std::move(message), std::move(hint));
-                   })) {
-      jobs.push_back({entries[i].name, entries[i].start, *std::move(plan)});
+    } else {
+      const ReportFault report_key = [&](std::string_view key, std::string message, std::string hint) {
+        const bool is_own = (key == "gpus" && entries[i].gpus) || (key == "placement" && entries[i].placement);
+        report(join_path(is_own ? path : join_path(path, "job"), key), std::move(message), std::move(hint));
+      };
+      std::optional<TrainingPlan> plan = resolve_plan(job, size, report_key);
+      const bool runs_there = !cluster.server || check_kernels(job, cluster.server->gpu, cluster.software, report_key);
+      if (plan && runs_there) jobs.push_back({entries[i].name, entries[i].start, *std::move(plan)});
     }
   }
   if (jobs.size() != entries.size()) return {};

@@ -12,6 +12,7 @@ namespace lockstep {
 namespace {
 
 constexpr int kGpusPerRack = 72;  // of an NVL72
+constexpr int kGpusPerTray = 4;
 
 // What a server is sold with; `nics` 0: with any number.
 struct ServerForm {
@@ -88,11 +89,12 @@ struct TransportWord {
   int nic_gbps = 0;  // of this generation; 0: any
 };
 constexpr TransportWord kTransports[] = {
-    {"tcpxo", "tcpxo"},    {"fastrak", "tcpxo"}, {"tcpx", "tcpx"},     {"efa v1", "efa1"},     {"efa1", "efa1"},
-    {"efa", "efa"},        {"roce", "roce"},     {"rocev2", "roce"},   {"spectrum x", "roce"}, {"hdr100", "ib", 100},
-    {"ndr200", "ib", 200}, {"xdr", "ib", 800},   {"ndr", "ib", 400},   {"hdr", "ib", 200},     {"edr", "ib", 100},
-    {"fdr", "ib", 56},     {"ib", "ib"},         {"infiniband", "ib"}, {"tcp", "tcp"},         {"socket", "tcp"},
-    {"ethernet", "tcp"},   {"gbe", "tcp"},       {"connectx", "roce"}, {"cx", "roce"},
+    {"tcpxo", "tcpxo"},   {"fastrak", "tcpxo"}, {"tcpx", "tcpx"},      {"efa v1", "efa1"},     {"efa1", "efa1"},
+    {"efa", "efa"},       {"roce", "roce"},     {"rocev2", "roce"},    {"spectrum x", "roce"}, {"hdr100", "ib", 100},
+    {"omni path", "opa"}, {"opa", "opa"},       {"ndr200", "ib", 200}, {"xdr", "ib", 800},     {"ndr", "ib", 400},
+    {"hdr", "ib", 200},   {"edr", "ib", 100},   {"fdr", "ib", 56},     {"ib", "ib"},           {"infiniband", "ib"},
+    {"tcp", "tcp"},       {"socket", "tcp"},    {"ethernet", "tcp"},   {"gbe", "tcp"},         {"connectx", "roce"},
+    {"cx", "roce"},
 };
 
 struct Words {
@@ -182,6 +184,15 @@ void name_network(const TableColumns& c, TableCluster& out) {
   }
 }
 
+// The fewest racks that hold equally many whole trays of four; what the plain quotient is where there are none.
+std::int64_t racks_of(std::int64_t gpus) {
+  const std::int64_t least = ceil_div(gpus, std::int64_t{kGpusPerRack});
+  for (std::int64_t racks = least; racks <= 2 * least; ++racks) {
+    if (gpus % racks == 0 && (racks == 1 || gpus / racks % kGpusPerTray == 0)) return racks;
+  }
+  return least;
+}
+
 Algorithm named_algorithm(const TableColumns& c) {
   const std::string text = c.table + " / " + c.intra_fabric;
   if (has_word(text, "ring") || has_word(text, "nvls off") || has_word(text, "no nvls")) return Algorithm::kRing;
@@ -213,7 +224,7 @@ TableCluster describe_table(const TableColumns& c) {
   if (server.empty()) return refuse(fmt::format("no server is described for the GPU '{}'", c.gpu_type));
   const ServerForm& box = form(server);
   // Trays of one NVLink domain are one server.
-  if (box.gpus == kGpusPerRack) nodes = ceil_div(c.gpus, std::int64_t{kGpusPerRack});
+  if (box.gpus == kGpusPerRack) nodes = racks_of(c.gpus);
   const std::int64_t per_server = c.gpus / nodes;
   if (c.gpus % nodes != 0 || per_server > box.gpus) {
     return refuse(fmt::format("{} GPUs on {} of {}, which has {}", c.gpus, nodes, server, box.gpus));

@@ -2,7 +2,7 @@
 // From the words of a published nccl-tests table to a cluster, by one rule that knows no table, source or site:
 //
 //   server   the GPU's name, and where a GPU is sold in several forms (SXM, PCIe, bridged pairs, DGX-2) the words for the form
-//   nodes    n_nodes; GPUs of an NVL72 fill racks, which are the servers; the first n_gpus / n_nodes GPUs of each server take part
+//   nodes    n_nodes; GPUs of an NVL72 fill racks equally, which are the servers; the first n_gpus / n_nodes GPUs of each server take part
 //   network  transport word (TCPXO, TCPX, EFA, RoCE, InfiniBand, TCP), then NICsxGBPS; a NIC count or rate that is not written comes from
 //            the cloud machine that is named, else from the server that is sold with so many NICs, else there is no cluster. An adapter
 //            that speaks both (ConnectX) without a transport is RoCE. GPUDirect unless it is denied. One server needs none.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/median.h"
+#include "sim/experiment/training_rows/rank_correlation.h"
 #include "sim/experiment/validation_suites.h"
 
 namespace lockstep {
@@ -74,10 +76,54 @@ std::vector<std::string> sources(const SuiteResult& r) {
   return out;
 }
 
+bool is_counted(const SuiteResult& r, const std::string& source) {
+  return std::find(r.uncounted.begin(), r.uncounted.end(), source) == r.uncounted.end();
+}
+
+std::optional<double> spearman(const SuiteResult& r, const std::string& source) {
+  struct Sweep {
+    std::vector<double> measured;
+    std::vector<double> predicted;
+  };
+  std::map<std::string, Sweep> sweeps;
+  for (const Prediction& p : r.predictions) {
+    if (p.source != source || p.sweep.empty()) continue;
+    sweeps[p.sweep].measured.push_back(p.measured / p.work);
+    sweeps[p.sweep].predicted.push_back(p.predicted / p.work);
+  }
+  double sum = 0;
+  double rows = 0;
+  for (const auto& [name, sweep] : sweeps) {
+    if (sweep.measured.size() < kLeastSweep) continue;
+    const std::optional<double> rho = rank_correlation(sweep.measured, sweep.predicted);
+    if (!rho) continue;
+    sum += *rho * static_cast<double>(sweep.measured.size());
+    rows += static_cast<double>(sweep.measured.size());
+  }
+  return rows > 0 ? std::optional(sum / rows) : std::nullopt;
+}
+
+Headline headline(const SuiteResult& r) {
+  Headline h;
+  for (const std::string& source : sources(r)) {
+    const ErrorStatistics s = statistics(r, source);
+    if (s.rows < kLeastRows || !is_counted(r, source)) continue;
+    ++h.sources;
+    h.median_abs_error += s.median_abs_error;
+    h.mean_abs_error += s.mean_abs_error;
+  }
+  if (h.sources == 0) return h;
+  h.median_abs_error /= static_cast<double>(h.sources);
+  h.mean_abs_error /= static_cast<double>(h.sources);
+  return h;
+}
+
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> list = {
       {"collectives", "collectives of all sizes against published nccl-tests tables", "nccl-tests.csv", run_collectives_suite},
-      {"training", "whole training steps against published iteration times", "korthikanti-2022.csv", run_training_suite},
+      {"training", "whole training steps against published iteration times", "training", run_training_suite,
+       run_training_files},
+      {"kernels", "times of matrix products and attention by shape", "gemm-efficiency.csv", run_kernels_suite},
       {"field", "jobs and collectives that users of real clusters reported", "field-cases.csv", run_field_suite},
   };
   return list;

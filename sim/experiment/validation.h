@@ -3,7 +3,8 @@
 // each with the shipped hardware constants, and reports every error. error = (predicted - measured) / measured.
 //
 //   collectives  rows of nccl-tests tables of any size whose cluster their columns describe
-//   training     rows of whole training steps with their plan (korthikanti-2022)
+//   kernels      measured efficiencies of matrix products, grouped ones and fused attention, by shape and GPU (gemm-efficiency)
+//   training     rows of whole training steps with their plan, all tables in training/
 //   field        reports of users of real clusters, jobs and collectives, some as ratios (field-cases)
 //
 // No constant is chosen by table, source or row.
@@ -17,6 +18,7 @@
 
 #include "base/config_library.h"
 #include "base/diagnostics.h"
+#include "base/index_range.h"
 
 namespace lockstep {
 
@@ -30,6 +32,8 @@ struct Prediction {
   std::string remark;           // what was assumed, why it is off; may be empty
   std::string publisher = {};   // who measured several sources; may be empty
   std::int64_t size_bytes = 0;  // of a collective; 0: not about one size
+  std::string sweep = {};       // rows of a source that differ in plan only have one name; empty: no sweep
+  double work = 0;              // what the times of a sweep are divided by to compare plans: tokens per GPU
   [[nodiscard]] double error() const { return (predicted - measured) / measured; }
 };
 
@@ -37,6 +41,7 @@ struct SkippedRow {
   std::string source;
   int row = 0;
   std::string reason;
+  bool is_eligible = false;  // the row says enough: what is missing is ours
 };
 
 struct ErrorStatistics {
@@ -75,12 +80,28 @@ struct SuiteResult {
   std::vector<Prediction> predictions;
   std::vector<SignTest> signs;
   std::vector<SkippedRow> skipped;
-  std::vector<Limit> limits;  // that the suite asks for
+  std::vector<Limit> limits;                // that the suite asks for
+  std::vector<std::string> uncounted = {};  // sources that are reported and enter no average
 };
 
 // Of all predictions, or of one source.
 [[nodiscard]] ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source = {});
 [[nodiscard]] std::vector<std::string> sources(const SuiteResult& r);  // in order of first appearance
+
+// Spearman's rank correlation of measured and predicted time per work within the sweeps of a source that have at least kLeastSweep
+// rows, averaged by rows. Nothing without such a sweep.
+inline constexpr std::size_t kLeastSweep = 4;
+[[nodiscard]] std::optional<double> spearman(const SuiteResult& r, const std::string& source);
+
+// Averages over sources with at least kLeastRows rows that are counted.
+inline constexpr std::size_t kLeastRows = 8;
+struct Headline {
+  std::size_t sources = 0;
+  double median_abs_error = 0;
+  double mean_abs_error = 0;
+};
+[[nodiscard]] Headline headline(const SuiteResult& r);
+[[nodiscard]] bool is_counted(const SuiteResult& r, const std::string& source);
 
 // Of predictions with sizes. Below 1 MiB latencies decide, and errors are factors: predicted in [measured / 2, 2 measured].
 inline constexpr std::int64_t kLargeSize = std::int64_t{1} << 20;
@@ -93,13 +114,24 @@ struct SizeStatistics {
 };
 [[nodiscard]] SizeStatistics size_statistics(const SuiteResult& r, const std::function<bool(const Prediction&)>& counts);
 
+struct SuiteOptions {
+  std::size_t threads = 1;
+  std::vector<IndexRange> lines = {};                                      // of the CSVs; empty: all
+  std::string source = {};                                                 // empty: all
+  std::function<void(std::size_t done, std::size_t of)> on_progress = {};  // called by any thread, one at a time
+};
+
 struct Suite {
   std::string name;
   std::string doc;
-  std::string default_file;  // below configs/validation
+  std::string default_file;  // below configs/validation; a folder: all CSVs in it, in order of their names
   // Errors in the CSV go to the diagnostics.
   std::function<SuiteResult(std::istream& csv, const std::string& file, const ConfigLibrary& library, Diagnostics& diagnostics)>
       run;
+  // Of a suite of several tables whose rows can be chosen, instead of `run`. `is_whole`: the files are the shipped ones, which limits are about.
+  std::function<SuiteResult(const std::vector<std::string>& files, bool is_whole, const ConfigLibrary& library,
+                            const SuiteOptions& options, Diagnostics& diagnostics)>
+      run_files = {};
 };
 [[nodiscard]] const std::vector<Suite>& suites();
 

@@ -10,7 +10,11 @@ namespace lockstep {
                                                 Diagnostics& diagnostics);
 [[nodiscard]] SuiteResult run_field_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
                                           Diagnostics& diagnostics);
+[[nodiscard]] SuiteResult run_kernels_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
+                                            Diagnostics& diagnostics);
 [[nodiscard]] SuiteResult run_training_suite(std::istream& csv, const std::string& file, const ConfigLibrary& library,
                                              Diagnostics& diagnostics);
+[[nodiscard]] SuiteResult run_training_files(const std::vector<std::string>& files, bool is_whole, const ConfigLibrary& library,
+                                             const SuiteOptions& options, Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -25,6 +25,28 @@ Json memory_json(const MemoryReport& m) {
           {"buffers", m.buffers},       {"total", m.total},         {"capacity", m.capacity}};
 }
 
+Json stage_json(const StageMemoryReport& s) {
+  return {{"stage", s.stage},         {"rank", s.rank},           {"parameters", s.parameters},
+          {"gradients", s.gradients}, {"optimizer", s.optimizer}, {"activations", s.activations},
+          {"buffers", s.buffers},     {"total", s.total}};
+}
+
+Json memory_details_json(const MemoryReport& m) {
+  Json j;
+  if (m.misfit) {
+    j["rank"] = m.misfit->rank;
+    j["stage"] = m.misfit->stage;
+    j["gpu"] = m.misfit->gpu;
+  }
+  j["fullest_stage"] = m.fullest_stage;
+  if (m.host > 0) j["host_bytes_per_gpu"] = m.host;
+  Json& buffers = j["buffers"];
+  for (const auto& [name, bytes] : m.buffer_parts) buffers[name] = bytes;
+  j["stages"] = Json::array();
+  for (const StageMemoryReport& s : m.stages) j["stages"].push_back(stage_json(s));
+  return j;
+}
+
 Json locality_json(const std::vector<GroupLocality>& groups) {
   Json j = Json::object();
   for (const GroupLocality& g : groups) {
@@ -67,6 +89,7 @@ Json object(const RunResult& r) {
     j["memory_bytes_per_gpu"] = memory_json(*r.memory);
     j["fits"] = r.fits();
     if (!r.memory_advice.empty()) j["memory_advice"] = r.memory_advice;
+    j["memory"] = memory_details_json(*r.memory);
   }
   Json& breakdown = j["breakdown_s"];
   for (std::size_t c = 0; c < kTimeClassCount; ++c) breakdown[to_text(static_cast<TimeClass>(c))] = r.breakdown_s[c];

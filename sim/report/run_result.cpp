@@ -22,6 +22,8 @@ constexpr Cause kCauses[] = {
     {TimeClass::kCp, "context-parallel communication", "a smaller cp"},
     {TimeClass::kEp, "expert all-to-all", "experts closer together"},
     {TimeClass::kBubble, "the pipeline bubble", "more micro-batches per step or fewer stages"},
+    {TimeClass::kHost, "the host, which starts kernels more slowly than they run,",
+     "a larger micro-batch, or execution: cuda_graphs"},
 };
 
 // Without a pipeline a rank with nothing in flight is done and waits for the slower ones.
@@ -53,8 +55,11 @@ std::string bottleneck_sentence(const RunResult& r) {
   // A collective waits for its last member. On links that are mostly idle it is the member, not the link, that is slow.
   constexpr double kIdleLink = 0.3;
   const bool links_are_idle = r.links.empty() || r.links.front().utilization < kIdleLink;
-  if (r.slow_gpus > 0 && r.stages == 1 && worst->time_class != TimeClass::kBubble && links_are_idle) worst = &kSlowGpus;
-  const bool is_communication = worst->time_class != TimeClass::kBubble;
+  if (r.slow_gpus > 0 && r.stages == 1 && worst->time_class != TimeClass::kBubble && worst->time_class != TimeClass::kHost &&
+      links_are_idle) {
+    worst = &kSlowGpus;
+  }
+  const bool is_communication = worst->time_class != TimeClass::kBubble && worst->time_class != TimeClass::kHost;
   if (worst->time_class == TimeClass::kBubble) {
     if (r.stages == 1) worst = r.slow_gpus > 0 ? &kSlowGpus : &kUnevenLoad;
     if (r.stages > 1 && r.slow_gpus > 0) worst = &kSlowPipeline;

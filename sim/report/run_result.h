@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/parallel/locality.h"
@@ -21,7 +22,20 @@ struct LinkReport {
   std::int64_t bytes = 0;  // delivered over it
 };
 
+// Bytes of every rank of a pipeline stage.
+struct StageMemoryReport {
+  std::int64_t stage = 0;
+  std::int64_t rank = 0;  // the first of it
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;
+  std::int64_t optimizer = 0;
+  std::int64_t activations = 0;
+  std::int64_t buffers = 0;
+  std::int64_t total = 0;
+};
+
 struct MemoryReport {
+  // Of the fullest GPU.
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
@@ -29,6 +43,18 @@ struct MemoryReport {
   std::int64_t buffers = 0;
   std::int64_t total = 0;
   std::int64_t capacity = 0;
+  std::int64_t host = 0;  // of host memory, per GPU: the offloaded optimizer
+  std::int64_t fullest_stage = 0;
+  std::vector<std::pair<std::string, std::int64_t>> buffer_parts;  // what `buffers` is made of
+  std::vector<StageMemoryReport> stages;
+
+  // The first rank that does not fit, by number.
+  struct Misfit {
+    std::int64_t stage = 0;
+    std::int64_t rank = 0;
+    std::string gpu;  // "node3.gpu1"
+  };
+  std::optional<Misfit> misfit;
 };
 
 struct CostReport {

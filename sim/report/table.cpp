@@ -59,13 +59,38 @@ std::string breakdown(const RunResult& r) {
   return out;
 }
 
+// "context 0.5 GiB, nccl 0.6 GiB": what is worth a tenth of a GiB.
+std::string buffer_parts(const MemoryReport& m) {
+  std::string out;
+  for (const auto& [name, bytes] : m.buffer_parts) {
+    if (bytes < (1 << 30) / 10) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, gib(bytes));
+  }
+  return out;
+}
+
+std::string stage_totals(const MemoryReport& m) {
+  constexpr std::size_t kShown = 16;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kShown, m.stages.size()); ++i) {
+    out += fmt::format("{}{:.1f}", i == 0 ? "" : ", ", static_cast<double>(m.stages[i].total) / (1024.0 * 1024 * 1024));
+  }
+  return out + (m.stages.size() > kShown ? ", ... GiB" : " GiB");
+}
+
 std::string memory(const RunResult& r) {
   if (!r.memory) return {};
   const MemoryReport& m = *r.memory;
   std::string out = "\nMemory of the fullest GPU\n";
   out += line("Parameters", gib(m.parameters)) + line("Gradients", gib(m.gradients)) + line("Optimizer", gib(m.optimizer)) +
-         line("Activations", gib(m.activations)) + line("Buffers", gib(m.buffers));
+         line("Activations", gib(m.activations)) + line("Buffers", fmt::format("{}   ({})", gib(m.buffers), buffer_parts(m)));
   out += line("Total", fmt::format("{} of {}   {}", gib(m.total), gib(m.capacity), r.fits() ? "fits" : "DOES NOT FIT"));
+  if (m.host > 0) out += line("On the host, per GPU", gib(m.host));
+  if (m.stages.size() > 1) out += line("By pipeline stage", stage_totals(m));
+  if (m.misfit) {
+    out +=
+        line("First that does not fit", fmt::format("rank {}, stage {}, {}", m.misfit->rank, m.misfit->stage, m.misfit->gpu));
+  }
   if (!r.memory_advice.empty()) out += line("To make it fit", r.memory_advice);
   return out;
 }

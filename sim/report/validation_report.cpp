@@ -60,6 +60,14 @@ std::vector<Reason> reasons(const SuiteResult& r) {
   return out;
 }
 
+// ", 12 of them eligible: ..."
+std::string eligible_text(const SuiteResult& r) {
+  const auto eligible = std::count_if(r.skipped.begin(), r.skipped.end(), [](const SkippedRow& s) { return s.is_eligible; });
+  if (eligible == 0) return {};
+  return fmt::format(", {} of them eligible; {} eligible in all", eligible,
+                     static_cast<std::size_t>(eligible) + r.predictions.size());
+}
+
 // More rows than anyone reads: people see the worst, programs see all.
 constexpr std::size_t kMostRowsShown = 100;
 constexpr std::size_t kWorstShown = 20;
@@ -131,22 +139,46 @@ std::vector<Row> statistic_rows(const SuiteResult& r) {
   return rows;
 }
 
+bool has_sweeps(const SuiteResult& r) {
+  return std::any_of(r.predictions.begin(), r.predictions.end(), [](const Prediction& p) { return !p.sweep.empty(); });
+}
+
+std::string correlation(const SuiteResult& r, const std::string& source) {
+  const std::optional<double> rho = spearman(r, source);
+  return rho ? fmt::format("{:.2f}", *rho) : std::string("-");
+}
+
+std::string headline_text(const SuiteResult& r) {
+  const Headline h = headline(r);
+  return fmt::format("average over the {} counted sources of at least {} rows: median {:.1f} %, mean {:.1f} %", h.sources,
+                     kLeastRows, 100 * h.median_abs_error, 100 * h.mean_abs_error);
+}
+
 std::string statistics_table(const SuiteResult& r) {
-  std::string out = fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}\n", "source", "rows", "median", "mean", "p90", "bias");
+  const bool ranks = has_sweeps(r);
+  std::string out = fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}{}\n", "source", "rows", "median", "mean", "p90", "bias",
+                                ranks ? "  spearman" : "");
   for (const Row& row : statistic_rows(r)) {
-    out += fmt::format("{:<38}{:>6}{:>8.1f} %{:>8.1f} %{:>8.1f} %{:>10}\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
+    out += fmt::format("{:<38}{:>6}{:>8.1f} %{:>8.1f} %{:>8.1f} %{:>10}", row.name, row.s.rows, 100 * row.s.median_abs_error,
                        100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
+    if (ranks) out += fmt::format("{:>10}", correlation(r, row.name));
+    out += is_counted(r, row.name) ? "\n" : "  not counted\n";
   }
+  if (ranks) out += "\n" + headline_text(r) + "\n";
   return out;
 }
 
 std::string statistics_markdown(const SuiteResult& r) {
-  std::string out = "| source | rows | median | mean | 90th percentile | bias |\n|---|---:|---:|---:|---:|---:|\n";
+  const bool ranks = has_sweeps(r);
+  std::string out = "| source | rows | median | mean | 90th percentile | bias |";
+  out += ranks ? " Spearman in sweeps |\n|---|---:|---:|---:|---:|---:|---:|\n" : "\n|---|---:|---:|---:|---:|---:|\n";
   for (const Row& row : statistic_rows(r)) {
-    out +=
-        fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |\n", row.name, row.s.rows, 100 * row.s.median_abs_error,
-                    100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
+    out += fmt::format("| {}{} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |", row.name,
+                       is_counted(r, row.name) ? "" : " (not counted)", row.s.rows, 100 * row.s.median_abs_error,
+                       100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
+    out += ranks ? fmt::format(" {} |\n", correlation(r, row.name)) : "\n";
   }
+  if (ranks) out += "\n" + headline_text(r) + ".\n";
   return out;
 }
 
@@ -199,7 +231,7 @@ std::string to_table(const SuiteResult& r) {
     out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", numbers, remark);
     is_first = false;
   }
-  if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped\n", r.skipped.size());
+  if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped{}\n", r.skipped.size(), eligible_text(r));
   for (const Reason& reason : reasons(r)) out += fmt::format("{:>6}  {}: {}\n", reason.rows, reason.source, reason.reason);
   for (bool is_first = true; const Limit& l : r.limits) {
     out += fmt::format("{}{}\n", is_first ? "\n" : "", limit_text(l));
@@ -248,7 +280,19 @@ std::string to_json(const SuiteResult& r) {
   for (const auto& [key, value] : all.items()) j[key] = value;
   j["skipped"] = Json::array();
   for (const SkippedRow& s : r.skipped) j["skipped"].push_back({{"source", s.source}, {"row", s.row}, {"reason", s.reason}});
-  for (const std::string& source : sources(r)) j["sources"][source] = statistics_json(statistics(r, source));
+  for (const std::string& source : sources(r)) {
+    Json& entry = j["sources"][source] = statistics_json(statistics(r, source));
+    if (const auto rho = spearman(r, source)) entry["spearman"] = *rho;
+    if (has_sweeps(r)) entry["counted"] = is_counted(r, source);
+  }
+  if (has_sweeps(r)) {
+    const Headline h = headline(r);
+    j["eligible"] =
+        r.predictions.size() + static_cast<std::size_t>(std::count_if(r.skipped.begin(), r.skipped.end(),
+                                                                      [](const SkippedRow& s) { return s.is_eligible; }));
+    j["headline"] = {
+        {"sources", h.sources}, {"average_median_abs_error", h.median_abs_error}, {"average_mean_abs_error", h.mean_abs_error}};
+  }
   if (has_sizes(r)) add_sizes(r, j);
   for (const SignTest& s : r.signs) j["signs"].push_back(sign_json(s));
   for (const Limit& l : r.limits) {

@@ -38,6 +38,8 @@ class Runtime {
                    input.job.total_ranks(), input.program.world_size());
     state_.ranks.resize(input.job.ranks().size());
     open_logs(state_, input.program, input.job);
+    const std::vector<Kernel>& kernels = input.program.kernels().kernels;
+    state_.uses_host = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) { return k.host > Duration(); });
     state_.activities.resize(input.job.activities().size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
@@ -76,7 +78,7 @@ class Runtime {
     while (events_.next_time() == state_.now) {
       const KernelEnd e = events_.pop().payload;
       const ComputeState& compute = ranks()[e.rank].compute;
-      if (compute.version == e.version && compute.is_running) end_compute(e.rank);
+      if (compute.version == e.version && (compute.is_running || compute.awaits_host)) end_compute(e.rank);
       drain();
     }
     in_.network.settle(state_.now);
@@ -116,6 +118,7 @@ class Runtime {
           if (s == Stream::kCompute) hold_compute(r, op.wait_stream);
           return;
         }
+        if (s == Stream::kCompute && is_receiving(op.wait_stream)) ranks()[r].host.synchronise(state_.now);
         complete_front(r, s);
         continue;
       }
@@ -192,6 +195,7 @@ class Runtime {
     events_ = new_queue();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) {
       if (ranks()[r].compute.is_running) schedule_compute(r);
+      if (ranks()[r].compute.awaits_host) schedule_end(r, ranks()[r].host.at());
     }
   }
 
@@ -229,6 +233,9 @@ class Runtime {
     c.work_left = Int128{kernel.time.picos()} * (ComputeState::kFullSpeed + (kernel.is_pause ? 0 : rank_class(r).slowdown));
     c.updated = state_.now;
     c.is_running = true;
+    HostClock& host = ranks()[r].host;
+    if (kernel.awaits_gpu) host.synchronise(state_.now);
+    if (state_.uses_host) (void)host.start(state_.now, kernel.host);
     c.speed = speed_of(ranks()[r]);
     ranks()[r].account(state_.now);
     schedule_compute(r);
@@ -236,15 +243,26 @@ class Runtime {
 
   void schedule_compute(std::uint32_t r) {
     ComputeState& c = ranks()[r].compute;
-    const Int128 left = ceil_div(c.work_left, Int128{c.speed});
-    events_.push(later(state_.now, left), EventClass::kEnd, {.rank = r, .version = ++c.version});
+    schedule_end(r, later(state_.now, ceil_div(c.work_left, Int128{c.speed})));
+  }
+
+  void schedule_end(std::uint32_t r, Instant end) {
+    events_.push(end, EventClass::kEnd, {.rank = r, .version = ++ranks()[r].compute.version});
   }
 
   void end_compute(std::uint32_t r) {
-    ranks()[r].compute.is_running = false;
-    complete(r, Stream::kCompute);
+    ComputeState& c = ranks()[r].compute;
+    c.is_running = false;
+    c.awaits_host = state_.uses_host && ranks()[r].host.at() > state_.now;
+    if (c.awaits_host) {
+      schedule_end(r, ranks()[r].host.at());
+    } else {
+      complete(r, Stream::kCompute);
+    }
     ranks()[r].account(state_.now);
   }
+
+  [[nodiscard]] static bool is_receiving(Stream s) { return s == Stream::kPpRecvPrev || s == Stream::kPpRecvNext; }
 
   [[nodiscard]] std::int64_t speed_of(const RankState& rank) const {
     return rank.collectives_in_flight > 0 ? slow_speed_ : ComputeState::kFullSpeed;

@@ -17,6 +17,10 @@ class ScriptProgram final : public Program {
     table_.kernels.push_back({.name = "kernel", .time = time});
     return KernelId::from_index(table_.kernels.size() - 1);
   }
+  KernelId started_by_host(Duration time, Duration host, bool awaits_gpu = false) {
+    table_.kernels.push_back({.name = "kernel", .time = time, .host = host, .awaits_gpu = awaits_gpu});
+    return KernelId::from_index(table_.kernels.size() - 1);
+  }
   CommId comm(std::vector<Rank> members) {
     comms_.push_back(std::move(members));
     return CommId::from_index(comms_.size() - 1);

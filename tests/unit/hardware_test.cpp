@@ -59,8 +59,8 @@ TEST(Hardware, GpusOfAGenerationShareWhatIsNotOnTheDataSheet) {
       EXPECT_EQ(x.pcie.payload, y.pcie.payload);
     }
     EXPECT_EQ(x.efficiency.gemm, y.efficiency.gemm);
-    EXPECT_EQ(x.efficiency.gemm_ramp_k, y.efficiency.gemm_ramp_k);
-    EXPECT_EQ(x.efficiency.attention, y.efficiency.attention);
+    EXPECT_EQ(x.efficiency.gemm_shape.ramp_k, y.efficiency.gemm_shape.ramp_k);
+    EXPECT_EQ(x.efficiency.attention.flash2, y.efficiency.attention.flash2);
     EXPECT_EQ(x.efficiency.attention_backward_ratio, y.efficiency.attention_backward_ratio);
     EXPECT_EQ(x.efficiency.hbm, y.efficiency.hbm);
     EXPECT_EQ(x.efficiency.comm_slowdown, y.efficiency.comm_slowdown);

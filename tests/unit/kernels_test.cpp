@@ -36,7 +36,7 @@ TEST(Roofline, TheSlowerOfArithmeticAndMemoryDecides) {
 TEST(Roofline, ShortInnerProductsAreSlower) {
   GpuPerformance gpu = test::ideal_gpu();
   gpu.gemm_efficiency = 0.8;
-  gpu.gemm_ramp_k = 64;
+  gpu.gemm_costs.ramp_k = 64;
   EXPECT_DOUBLE_EQ(efficiency(gpu, gemm("g", {.m = 1, .n = 1, .k = 64})), 0.4);
   EXPECT_DOUBLE_EQ(efficiency(gpu, gemm("g", {.m = 1, .n = 1, .k = 192})), 0.6);
 }
@@ -49,8 +49,8 @@ TEST(Roofline, EveryClassHasItsEfficiency) {
   gpu.attention_efficiency = 0.5;
   gpu.attention_backward_ratio = 0.8;
   EXPECT_DOUBLE_EQ(kernel_seconds(gpu, memory_kernel("m", 1e9)), 2e-3);
-  EXPECT_DOUBLE_EQ(kernel_seconds(gpu, {"a", KernelClass::kAttentionForward, 1e12, 0, 0}), 2e-3);
-  EXPECT_DOUBLE_EQ(kernel_seconds(gpu, {"a", KernelClass::kAttentionBackward, 1e12, 0, 0}), 2.5e-3);
+  EXPECT_DOUBLE_EQ(kernel_seconds(gpu, {"a", KernelClass::kAttentionForward, 1e12}), 2e-3);
+  EXPECT_DOUBLE_EQ(kernel_seconds(gpu, {"a", KernelClass::kAttentionBackward, 1e12}), 2.5e-3);
 }
 
 TEST(Roofline, AFusedOperationAddsUpItsKernels) {

@@ -135,7 +135,7 @@ TEST(Norms, EachKindAddsItsWeights) {
   EXPECT_EQ(with([](TransformerSpec& m) { m.has_embedding_norm = true; }), 4096);
   EXPECT_EQ(with([](TransformerSpec& m) { m.norm = NormKind::kLayer; }), 65 * 4096);
   EXPECT_EQ(with([](TransformerSpec& m) { m.norm = NormKind::kPlain; }), -65 * 4096);
-  EXPECT_EQ(with([](TransformerSpec& m) { m.has_wide_qk_norm = true; }), 32 * (32 + 8) * 128);
+  EXPECT_EQ(with([](TransformerSpec& m) { m.has_qk_norm = m.has_wide_qk_norm = true; }), 32 * (32 + 8) * 128);
   EXPECT_EQ(with([](TransformerSpec& m) { m.has_head_bias = true; }), 128256);
 }
 

@@ -48,7 +48,8 @@ TEST(ScheduleChecks, OnlyOneForwardOneBackwardInterleaves) {
   EXPECT_EQ(faults(job, 4), "virtual_stages: only 1f1b interleaves, not gpipe (virtual_stages: 1, or schedule: 1f1b)\n");
   job.schedule = PipelineSchedule::kVHalf;
   EXPECT_EQ(faults(job, 4),
-            "virtual_stages: only 1f1b interleaves, not v_half (v_half has two chunks a stage by itself: leave virtual_stages out)\n");
+            "virtual_stages: only 1f1b interleaves, not v_half (v_half has two chunks a stage by itself: leave virtual_stages "
+            "out)\n");
 }
 
 TEST(ScheduleChecks, AVCutsEveryStageInTwo) {
@@ -66,9 +67,10 @@ TEST(ScheduleChecks, DualPipePairsStagesAndMicroBatches) {
   EXPECT_EQ(faults(job, 3), "schedule: dualpipe pairs the stages: pp 3 is odd (pp 2 or 4)\n");
   job = job_with(PipelineSchedule::kDualPipe);
   job.gradient_accumulation = 6;
-  EXPECT_EQ(faults(job, 4),
-            "schedule: dualpipe needs an even number of micro-batches, at least 2 x pp = 8, not 6 (gradient_accumulation: 8, or a "
-            "global_batch to match)\n");
+  EXPECT_EQ(
+      faults(job, 4),
+      "schedule: dualpipe needs an even number of micro-batches, at least 2 x pp = 8, not 6 (gradient_accumulation: 8, or a "
+      "global_batch to match)\n");
 }
 
 TEST(ScheduleChecks, TablesHaveALength) {

@@ -7,6 +7,7 @@
 #include "sim/experiment/sweep/sweep.h"
 #include "sim/experiment/sweep/sweep_run.h"
 #include "tests/support/shipped.h"
+#include "workloads/import/model_document.h"
 
 namespace lockstep {
 namespace {
@@ -74,7 +75,15 @@ std::vector<std::string> names_of(const char* kind, bool (*is_wanted)(const std:
   return names;
 }
 
-// One layer of every model on one node.
+// As many layers of every model on one node as it takes to have each kind.
+std::int64_t few_layers(const std::string& model) {
+  Diagnostics d;
+  ReadContext context(d, &test::shipped());
+  TransformerSpec m;
+  if (const auto document = test::shipped().open("model", model, {}, {}, d)) read_model(*document, m, context, {});
+  return m.moe ? m.moe->dense_layers + m.moe->interval : 1;
+}
+
 TEST(ShippedFiles, EveryModelRunsAStep) {
   for (const ConfigEntry& e : test::shipped().entries("model")) {
     Diagnostics d;
@@ -83,7 +92,8 @@ TEST(ShippedFiles, EveryModelRunsAStep) {
         load_scenario({.file = {},
                        .cluster = "dgx-h100",
                        .job = "llama3.2-1b-ddp",
-                       .assignments = {"cluster.nodes=1", "job.model=" + e.name, "job.model.layers=1", "job.seq_len=128"}},
+                       .assignments = {"cluster.nodes=1", "job.model=" + e.name,
+                                       "job.model.layers=" + std::to_string(few_layers(e.name)), "job.seq_len=128"}},
                       context);
     ASSERT_TRUE(s) << e.name << "\n" << test::messages(d);
     EXPECT_GT(run_job(s->spec.cluster, s->plan, {.uses_one_thread = true}).step_time_s, 0) << e.name;

@@ -110,6 +110,8 @@ TEST(TableCluster, RacksOfAnNvl72AreServers) {
   EXPECT_EQ(name(c), "1 x gb200-nvl72");
   c = columns("GB200 NVL72", "NVLink5", "Quantum InfiniBand + SHARP", 1440, 360);
   EXPECT_EQ(name(c), "20 x gb200-nvl72, ib-72x400 with SHARP");
+  c = columns("GB200", "NVLink5", "InfiniBand", 1024, 256);  // 15 racks would not be equally full
+  EXPECT_EQ(name(c), "16 x gb200-nvl72, ib-72x400");
   c = columns("GB200", "NVLink5", "8x400G", 128, 32);
   EXPECT_EQ(describe_table(c).refusal, "no transport between its nodes is named in '8x400G'");
 }

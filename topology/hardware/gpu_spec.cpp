@@ -42,6 +42,7 @@ const FieldTable<PeakRates>& peak_fields() {
         .doc("dense FP16 tensor-core peak, accumulating in FP32");
     t.field("tf32", &PeakRates::tf32).range(kLowestFlops, kHighestFlops).doc("dense TF32 tensor-core peak");
     t.field("fp8", &PeakRates::fp8).range(kLowestFlops, kHighestFlops).doc("dense FP8 tensor-core peak");
+    t.field("fp4", &PeakRates::fp4).range(kLowestFlops, kHighestFlops).doc("dense FP4 tensor-core peak, with block scales");
     t.validate([](const PeakRates& p, Section& at) {
       if (!p.bf16 && !p.fp16) at.error("bf16", "is missing, and so is fp16", "give one of them: training runs at it");
     });
@@ -98,6 +99,48 @@ const FieldTable<PcieSpec>& pcie_fields() {
   return table;
 }
 
+const FieldTable<AttentionEfficiency>& attention_fields() {
+  static const FieldTable<AttentionEfficiency> table = [] {
+    FieldTable<AttentionEfficiency> t;
+    const auto generation = [&t](const char* name, std::optional<Fraction> AttentionEfficiency::*member, const char* doc) {
+      t.field(name, member).range({0.01}, {1}).doc(doc);
+    };
+    generation("flash1", &AttentionEfficiency::flash1,
+               "share of the dense 16-bit peak of FlashAttention; absent: does not run");
+    generation("flash2", &AttentionEfficiency::flash2, "the same of FlashAttention-2");
+    generation("flash3", &AttentionEfficiency::flash3, "the same of FlashAttention-3 and cuDNN");
+    t.field("head_dim_64", &AttentionEfficiency::head_dim_64)
+        .range({0.1}, {1})
+        .doc("heads of 64 reach this much of what heads of 128 do; between the two in proportion");
+    t.validate([](const AttentionEfficiency& a, Section& at) {
+      if (!a.flash1 && !a.flash2 && !a.flash3)
+        at.error("flash1", "is missing, and so are flash2 and flash3", "give one of them");
+    });
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<GemmShapeCosts>& gemm_shape_fields() {
+  static const FieldTable<GemmShapeCosts> table = [] {
+    FieldTable<GemmShapeCosts> t;
+    t.field("ramp_k", &GemmShapeCosts::ramp_k).range(0, 4096).doc("an inner product of length K reaches K / (K + this)");
+    t.field("tile_m", &GemmShapeCosts::tile_m).range(0, 1024).doc("rows of a tile of output; 0: tiles are not modelled");
+    t.field("tile_n", &GemmShapeCosts::tile_n).range(0, 1024).doc("columns of a tile of output");
+    t.field("waves", &GemmShapeCosts::waves)
+        .range(0, 1)
+        .doc("how much of a last, partly filled wave of tiles a product pays: 1 all of it, 0 nothing");
+    t.field("epilogue", &GemmShapeCosts::epilogue)
+        .range(0, 1)
+        .doc("share of the traffic of results kept in 32 bits, read and written, that does not overlap with arithmetic");
+    t.field("misaligned", &GemmShapeCosts::misaligned)
+        .range({0.01}, {1})
+        .doc("speed of products whose rows do not begin at multiples of 16 bytes");
+    return t;
+  }();
+  return table;
+}
+
 const FieldTable<GpuEfficiency>& efficiency_fields() {
   static const FieldTable<GpuEfficiency> table = [] {
     FieldTable<GpuEfficiency> t;
@@ -105,13 +148,21 @@ const FieldTable<GpuEfficiency>& efficiency_fields() {
         .required()
         .range({0.01}, {1})
         .doc("share of the dense peak that long matrix products reach");
-    t.field("gemm_ramp_k", &GpuEfficiency::gemm_ramp_k)
-        .range(0, 4096)
-        .doc("an inner product of length K reaches K / (K + this) of that share");
-    t.field("attention", &GpuEfficiency::attention)
-        .required()
+    t.section("gemm_shape", &GpuEfficiency::gemm_shape, gemm_shape_fields()).doc("what shapes of matrix products take off it");
+    t.field("fp8", &GpuEfficiency::fp8)
         .range({0.01}, {1})
-        .doc("share of the dense peak that fused attention reaches, per executed operation");
+        .doc("share of the FP8 peak that long 8-bit matrix products reach; absent: that of gemm");
+    t.field("fp4", &GpuEfficiency::fp4)
+        .range({0.01}, {1})
+        .doc("share of the FP4 peak that long 4-bit matrix products reach; absent: that of gemm");
+    t.field("sustained", &GpuEfficiency::sustained)
+        .range({0.1}, {1})
+        .doc(
+            "clock that the board's power allows under load, as a share of the one its peaks are stated at; slows all matrix "
+            "products");
+    t.section("attention", &GpuEfficiency::attention, attention_fields())
+        .required()
+        .doc("fused attention by implementation, forward, per executed operation");
     t.field("attention_backward_ratio", &GpuEfficiency::attention_backward_ratio)
         .required()
         .range({0.1}, {1})
@@ -146,6 +197,9 @@ const FieldTable<GpuSpec>& gpu_fields() {
         .required()
         .doc("picks the constants that hold for a generation");
     t.section("peak", &GpuSpec::peak, peak_fields()).required().doc("dense peak arithmetic by data type");
+    t.field("multiprocessors", &GpuSpec::multiprocessors)
+        .range(0, 1024)
+        .doc("SMs or CUs; absent: unknown, and no product pays for a last, partly filled wave of tiles");
     t.field("memory", &GpuSpec::memory).required().at_least(Bytes(1 << 20)).doc("device memory");
     t.field("hbm", &GpuSpec::hbm).required().range(kLowestRate, kHighestRate).in_bytes().doc("memory bandwidth");
     t.section("nvlink", &GpuSpec::nvlink, nvlink_fields()).doc("NVLink ports; absent where there are none");

@@ -6,103 +6,66 @@
 #include <filesystem>
 
 #include "base/field_table.h"
+#include "workloads/import/huggingface/families.h"
+#include "workloads/import/huggingface/geometry.h"
 
 namespace lockstep {
 namespace {
 
-class HuggingFaceReader {
- public:
-  HuggingFaceReader(const Document& document, ReadContext& context, const std::string& path)
-      : root_(document.root()), context_(context), path_(path) {}
+using huggingface::ConfigReader;
+using huggingface::Family;
 
-  void read(TransformerSpec& m) {
-    refuse_unsupported();
-    m.layers = integer("num_hidden_layers", 10'000);
-    m.hidden = integer("hidden_size", 1 << 20);
-    m.heads = integer("num_attention_heads", 65'536);
-    m.kv_heads = integer("num_key_value_heads", 65'536, m.heads);
-    m.head_dim = integer("head_dim", 65'536, m.heads > 0 ? m.hidden / m.heads : 0);
-    m.ffn = integer("intermediate_size", 1 << 22);
-    m.vocab = integer("vocab_size", 100'000'000);
-    m.max_positions = integer("max_position_embeddings", 1 << 30, 0);
-    m.has_tied_embeddings = flag("tie_word_embeddings");
-    const bool has_attention_bias = flag("attention_bias");
-    m.has_linear_biases = has_attention_bias && flag("mlp_bias");
-    m.has_qkv_biases = has_attention_bias || type() == "qwen2";
-    m.has_qk_norm = type() == "qwen3";
-    if (m.kv_heads > 0 && m.heads % m.kv_heads != 0) {
-      error(root_.find("num_key_value_heads"), "num_key_value_heads",
-            fmt::format("{} query heads do not share {} key/value heads evenly", m.heads, m.kv_heads), {});
-    }
-    warn_about_windows();
+std::vector<Family> all_families() {
+  std::vector<Family> all = huggingface::llama_families();
+  for (const auto* more : {&huggingface::gpt_families(), &huggingface::expert_families()}) {
+    all.insert(all.end(), more->begin(), more->end());
   }
+  return all;
+}
 
- private:
-  void error(const Node& at, std::string_view key, std::string message, std::string hint) {
-    const Position position = at ? at.position() : root_.position();
-    context_.diagnostics().error(position, join_path(path_, key), std::move(message), std::move(hint));
+const Family* find_family(const std::vector<Family>& families, const std::string& type) {
+  for (const Family& f : families) {
+    if (f.model_type == type) return &f;
   }
+  return nullptr;
+}
 
-  [[nodiscard]] std::string type() const {
-    const Node node = root_.find("model_type");
-    return node && node.is_scalar() ? node.text() : "";
+void check_heads(ConfigReader& c, const TransformerSpec& m) {
+  if (m.kv_heads > 0 && m.heads % m.kv_heads != 0) {
+    c.error("num_key_value_heads", fmt::format("{} query heads do not share {} key/value heads evenly", m.heads, m.kv_heads),
+            {});
   }
-
-  // Absent and null are the same to transformers.
-  [[nodiscard]] Node value(std::string_view key) const {
-    const Node node = root_.find(key);
-    return node && !node.is_null() ? node : Node();
+  if (m.has_learned_positions() && m.max_positions == 0) {
+    c.error("max_position_embeddings", "learned positions need their number", "also read as n_positions, n_ctx or max_seq_len");
   }
-
-  // A `fallback` below 0 means the key must be there.
-  std::int64_t integer(std::string_view key, std::int64_t highest, std::int64_t fallback = -1) {
-    const Node node = value(key);
-    if (!node) {
-      if (fallback < 0) error(node, key, "is missing", "a config.json of a transformer has it");
-      return std::max<std::int64_t>(fallback, 0);
-    }
-    const Parsed<std::int64_t> parsed = node.is_scalar() && !node.is_quoted() ? parse_int(node.text()) : Parsed<std::int64_t>{};
-    if (parsed && *parsed.value >= 1 && *parsed.value <= highest) return *parsed.value;
-    error(node, key, node.is_scalar() ? fmt::format("'{}' is no number from 1 to {}", node.text(), highest) : "is no number",
-          {});
-    return 0;
+  if (m.heads > 0 && m.hidden > 0 && m.head_dim == 0) {
+    c.error("num_attention_heads", fmt::format("{} heads leave none of {} channels to each", m.heads, m.hidden),
+            "or set head_dim");
   }
+}
 
-  bool flag(std::string_view key) {
-    const Node node = value(key);
-    if (!node) return false;
-    if (node.is_scalar() && (node.text() == "true" || node.text() == "false")) return node.text() == "true";
-    error(node, key, "is neither true nor false", {});
-    return false;
+// Of a multimodal model only the language model is trained here.
+void read_config(ConfigReader c, TransformerSpec& m) {
+  const std::vector<Family> families = all_families();
+  const std::string outer = c.text({"model_type"});
+  ConfigReader inner = c.below("text_config");
+  const bool is_nested = c.has({"text_config"});
+  if (is_nested) c.warning("text_config", "the text model alone is read");
+  const std::string nested = inner.text({"model_type"});
+  const std::string type = is_nested && !nested.empty() ? nested : outer;
+  ConfigReader& used = is_nested ? inner : c;
+  const Family* family = find_family(families, type);
+  if (family == nullptr) {
+    const std::string message = type.empty() ? "is missing" : fmt::format("'{}' is not supported", type);
+    return used.error("model_type", message, detail::choice_hint(type, known_model_types()));
   }
-
-  void refuse_unsupported() {
-    for (const std::string_view key : {"num_local_experts", "num_experts", "n_routed_experts", "num_routed_experts"}) {
-      if (value(key)) error(value(key), key, "mixture of experts is not supported yet", "a dense model");
-    }
-    for (const std::string_view key : {"kv_lora_rank", "q_lora_rank"}) {
-      if (value(key)) error(value(key), key, "multi-head latent attention is not supported yet", "grouped-query attention");
-    }
-    for (const std::string_view known : {"llama", "mistral", "qwen2", "qwen3"}) {
-      if (type() == known) return;
-    }
-    if (context_.diagnostics().has_errors()) return;
-    error(root_.find("model_type"), "model_type",
-          type().empty() ? "is missing" : fmt::format("'{}' is not supported yet", type()), "llama, mistral, qwen2 or qwen3");
+  family->read(used, m);
+  check_heads(used, m);
+  huggingface::warn_about_windows(used);
+  if (is_nested && c.has({"tie_word_embeddings"}) && !inner.has({"tie_word_embeddings"})) {
+    m.has_tied_embeddings = c.flag({"tie_word_embeddings"});
   }
-
-  void warn_about_windows() {
-    const Node node = value("sliding_window");
-    const Node is_used = value("use_sliding_window");
-    if (!node || (is_used && is_used.text() == "false")) return;
-    context_.diagnostics().warning(node.position(), join_path(path_, "sliding_window"),
-                                   "sliding windows are not modelled: attention is computed over the whole sequence");
-  }
-
-  Node root_;
-  ReadContext& context_;
-  const std::string& path_;
-};
+}
 
 // "config.json" says nothing: its folder is named after the model.
 std::string name_of(const std::string& file) {
@@ -114,12 +77,19 @@ std::string name_of(const std::string& file) {
 
 }  // namespace
 
+std::vector<std::string> known_model_types() {
+  std::vector<std::string> types;
+  for (const Family& f : all_families()) types.emplace_back(f.model_type);
+  return types;
+}
+
 bool read_model(const Document& document, TransformerSpec& out, ReadContext& context, const std::string& path) {
   const Node root = document.root();
   const bool is_foreign = root.is_map() && !root.find("kind") && (root.find("model_type") || root.find("architectures"));
   if (!is_foreign) return model_fields().read_document(document, out, context, path);
   const std::size_t errors = context.diagnostics().error_count();
-  HuggingFaceReader(document, context, path).read(out);
+  out = TransformerSpec{};
+  read_config(ConfigReader(root, context, path), out);
   out.name = name_of(document.file());
   return context.diagnostics().error_count() == errors;
 }

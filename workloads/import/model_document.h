@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model from a document: our own YAML (kind: model) or a config.json of Hugging Face transformers.
 //
-// Read from a config.json: hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads (absent:
-// one per query head), head_dim (absent: hidden_size / num_attention_heads), vocab_size, max_position_embeddings,
-// tie_word_embeddings, attention_bias, mlp_bias. model_type decides the rest: llama, mistral, qwen2 (biases on q, k, v), qwen3
-// (norms on q and k); all are gated, with RMSNorm and rotary positions. Refused by the key that says so: experts, latent
-// attention, other model types.
+// A config.json is read by its model_type (workloads/import/huggingface), under all names that its keys have there and with the defaults
+// of that class; of a multimodal model the text model is read (text_config). Not modelled, and said so: sliding windows and local
+// attention (a warning); layers without attention, odd placements of experts, other model types (an error).
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/document.h"
 #include "base/read_context.h"
@@ -18,5 +17,8 @@ namespace lockstep {
 
 // Errors go to the context; false if there were any. Works as a FieldTable loader.
 bool read_model(const Document& document, TransformerSpec& out, ReadContext& context, const std::string& path);
+
+// Values of model_type that read_model() knows.
+[[nodiscard]] std::vector<std::string> known_model_types();
 
 }  // namespace lockstep

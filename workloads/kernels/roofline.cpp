@@ -2,40 +2,40 @@
 #include "workloads/kernels/roofline.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
-#include "topology/hardware/gpu_spec.h"
 
 namespace lockstep {
-
-GpuPerformance performance_of(const GpuSpec& gpu) {
-  const GpuEfficiency& e = gpu.efficiency;
-  return {.peak_flops = gpu.peak.training().per_second,
-          .hbm_bytes_per_s = gpu.hbm.bytes_per_second(),
-          .gemm_efficiency = e.gemm.value,
-          .gemm_ramp_k = e.gemm_ramp_k,
-          .hbm_efficiency = e.hbm.value,
-          .attention_efficiency = e.attention.value,
-          .attention_backward_ratio = e.attention_backward_ratio.value,
-          .comm_slowdown = e.comm_slowdown.value};
-}
 
 KernelWork gemm(const char* name, const GemmShape& s) {
   return {.name = name,
           .kind = KernelClass::kGemm,
-          .flops = 2 * s.m * s.n * s.k,
-          .bytes = (s.m * s.k + s.k * s.n) * s.in + s.m * s.n * s.out,
-          .inner = s.k};
+          .flops = s.batch * 2 * s.m * s.n * s.k,
+          .bytes = s.batch * ((s.m * s.k + s.k * s.n) * s.in + s.m * s.n * s.out),
+          .shape = {.m = s.m, .n = s.n, .k = s.k, .batch = s.batch, .bytes = s.in < 1 ? 0.5 : std::floor(s.in)}};
+}
+
+KernelWork linear(const char* name, const GemmShape& s) {
+  KernelWork work = gemm(name, s);
+  work.kind = KernelClass::kLinear;
+  return work;
 }
 
 KernelWork memory_kernel(const char* name, double bytes) { return {.name = name, .bytes = bytes}; }
+
+double peak_flops(const GpuPerformance& gpu, const KernelWork& work) {
+  return work.kind == KernelClass::kLinear && gpu.linear_peak_flops > 0 ? gpu.linear_peak_flops : gpu.peak_flops;
+}
 
 double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
   switch (work.kind) {
     case KernelClass::kMemory:
       return 1;
     case KernelClass::kGemm:
-      return gpu.gemm_efficiency * work.inner / (work.inner + gpu.gemm_ramp_k);
+      return gpu.gemm_efficiency * shape_efficiency(gpu.gemm_costs, work.shape);
+    case KernelClass::kLinear:
+      return gpu.linear_efficiency.value_or(gpu.gemm_efficiency) * shape_efficiency(gpu.gemm_costs, work.shape);
     case KernelClass::kAttentionForward:
       return gpu.attention_efficiency;
     case KernelClass::kAttentionBackward:
@@ -46,9 +46,15 @@ double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
 
 double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
   LOCKSTEP_CHECK(gpu.peak_flops > 0 && gpu.hbm_bytes_per_s > 0, "a GPU without speed");
-  const double memory = work.bytes / (gpu.hbm_bytes_per_s * gpu.hbm_efficiency);
+  const double bytes_per_s = gpu.hbm_bytes_per_s * gpu.hbm_efficiency;
+  const double memory = work.bytes / bytes_per_s;
   if (work.flops <= 0) return memory;
-  return std::max(work.flops / (gpu.peak_flops * efficiency(gpu, work)), memory);
+  const double exposed = gpu.gemm_costs.epilogue * work.exposed_bytes / bytes_per_s;
+  return std::max(work.flops / (peak_flops(gpu, work) * efficiency(gpu, work)) + exposed, memory);
+}
+
+double host_seconds(const GpuPerformance& gpu, const KernelWork& work) {
+  return work.operations * gpu.host.launch_s + work.expert_parts * gpu.host.expert_part_s + work.steps * gpu.host.step_s;
 }
 
 // WHY not an error: a slow enough GPU is a legal question, and a run that meets such a kernel says that it never ends.
@@ -60,12 +66,15 @@ Duration kernel_duration(double seconds) {
 Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu) {
   Kernel k{.name = std::move(name), .flops = 0, .bytes = 0, .time = {}};
   double seconds = 0;
+  double host = 0;
   for (const KernelWork& w : parts) {
     k.flops += w.flops;
     k.bytes += w.bytes;
     seconds += kernel_seconds(gpu, w);
+    host += host_seconds(gpu, w);
   }
   k.time = kernel_duration(seconds);
+  k.host = kernel_duration(host);
   return k;
 }
 

@@ -1,47 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a kernel on one GPU: t = max(flops / (peak x efficiency), bytes / (HBM x efficiency)). Matrix products follow one
-// curve per GPU generation, efficiency(K) = asymptote x K / (K + K0), K being the length of the inner product: short inner
-// products pay for filling the tensor-core pipeline. Attention and memory-bound kernels have an efficiency of their own.
+// Time of a kernel on one GPU: t = max(flops / (peak x efficiency), bytes / (HBM x efficiency)). Matrix products have one asymptote per
+// GPU generation and data type, off which their shape takes something (gemm_shape.h). Attention and memory-bound kernels have an
+// efficiency of their own.
 //
-// Constants and their sources live in the hardware files (configs/hardware). Not modelled: tile and wave quantisation (public
-// training rows do not show it), clocks and power, launch gaps of the host.
+// Constants and their sources live in the hardware files (configs/hardware). Not modelled: clocks and power beyond a sustained share.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "workloads/kernels/gemm_shape.h"
 #include "workloads/program.h"
 
 namespace lockstep {
 
 struct GpuSpec;  // topology/hardware/gpu_spec.h
 
-// What a kernel model needs to know of a GPU.
+// Which kernels the training software has where there is a choice.
+struct KernelChoice {
+  bool fuses_pointwise = true;           // activation with bias, rotation, dropout with residual, RMSNorm: one kernel each
+  double fused_softmax_limit = 1 << 24;  // longest sequence whose unfused attention scales, masks and normalises in one kernel
+};
+
+// What the host pays to start kernels (topology/hardware/software_spec.h).
+struct HostCosts {
+  double launch_s = 0;       // one operation
+  double expert_part_s = 0;  // besides, an expert layer forward
+  double step_s = 0;         // besides, an optimizer step
+};
+
+// What a kernel model needs to know of a GPU and the software on it.
 struct GpuPerformance {
-  double peak_flops = 0;       // dense, of the matrix products' data type, flop/s
-  double hbm_bytes_per_s = 0;  // data sheet
-  double gemm_efficiency = 1;  // asymptote, of the peak
-  double gemm_ramp_k = 0;      // K0
+  double peak_flops = 0;         // dense, of 16-bit matrix products, or of TF32 ones in 32-bit jobs, flop/s
+  double linear_peak_flops = 0;  // the same of products with weights of layers, in the job's precision; 0: as peak_flops
+  std::optional<double> linear_efficiency;  // asymptote of those; absent: gemm_efficiency
+  double hbm_bytes_per_s = 0;               // data sheet
+  double gemm_efficiency = 1;               // asymptote, of the peak
+  GemmCosts gemm_costs;
   double hbm_efficiency = 1;
   double attention_efficiency = 1;      // fused attention forward, of the peak, per executed (causal) flop
   double attention_backward_ratio = 1;  // backward's efficiency over forward's
   double comm_slowdown = 0;             // compute takes 1 + this while a collective of the rank is in flight
+  KernelChoice kernels;
+  HostCosts host;
 };
 
-// Of matrix products in bf16, or in fp16 on a GPU without bf16.
+// Of jobs in bf16, or in fp16 on a GPU without bf16, whatever their software; of others see performance.h.
 [[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu);
 
-enum class KernelClass : std::uint8_t { kMemory, kGemm, kAttentionForward, kAttentionBackward };
+// kLinear: a matrix product with weights of a layer, in the job's precision; kGemm: any other, in 16 bits.
+enum class KernelClass : std::uint8_t { kMemory, kGemm, kLinear, kAttentionForward, kAttentionBackward };
 
-// One kernel as executed. inner is K for kGemm.
+// Where in its part of a layer a kernel runs: the product of the part's input (qkv, up), the product of its output (attention output,
+// down), or elsewhere.
+enum class PartSlice : std::uint8_t { kAll, kEntry, kMiddle, kExit };
+inline constexpr PartSlice kPartSlices[] = {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit};
+
+// One kernel as executed.
 struct KernelWork {
   const char* name = "";
   KernelClass kind = KernelClass::kMemory;
   double flops = 0;
   double bytes = 0;
-  double inner = 0;
+  ProductShape shape = {};   // of matrix products
+  double exposed_bytes = 0;  // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
+  PartSlice slice = PartSlice::kMiddle;
+  double operations = 1;    // of the framework that the host starts for it
+  double expert_parts = 0;  // besides, in units of HostCosts::expert_part_s
+  double steps = 0;         // ... and of step_s
 };
 
 // bytes of a GEMM C[m,n] (+)= A[m,k] B[k,n] with `in` bytes per input element and `out` bytes moved per output element.
@@ -51,12 +80,18 @@ struct GemmShape {
   double k = 0;
   double in = 2;
   double out = 2;
+  double batch = 1;  // as many, of equal shape
 };
 [[nodiscard]] KernelWork gemm(const char* name, const GemmShape& shape);
+[[nodiscard]] KernelWork linear(const char* name, const GemmShape& shape);
 [[nodiscard]] KernelWork memory_kernel(const char* name, double bytes);
 
+[[nodiscard]] double peak_flops(const GpuPerformance& gpu, const KernelWork& work);
+// Of that peak.
 [[nodiscard]] double efficiency(const GpuPerformance& gpu, const KernelWork& work);
 [[nodiscard]] double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work);
+// Time that the host needs to start it.
+[[nodiscard]] double host_seconds(const GpuPerformance& gpu, const KernelWork& work);
 // Time of a kernel as a program carries it: one beyond the range of time never ends.
 [[nodiscard]] Duration kernel_duration(double seconds);
 // The kernels of one operation of a program run one after the other: flops, bytes and times add up.

@@ -24,7 +24,9 @@ enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the
 // forward kernels again, but does include that of the attention core (Recompute::kSelective).
-[[nodiscard]] std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction);
+// Of the slices of a part kEntry, kMiddle and kExit together are kAll; norms and residuals are of the middle.
+[[nodiscard]] std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
+                                                   const KernelChoice& choice = {}, PartSlice slice = PartSlice::kAll);
 
 // Adam over `parameters` local parameters: reads gradient, master weight and two moments, writes the last three and the
 // 16-bit weight. Bound by memory.

@@ -42,7 +42,7 @@ void for_each_recomputed_layer(const TrainingPlan& plan, const Visit& visit) {
   for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
     std::int64_t left = plan.job.recompute_layers.value_or(plan.job.model.layers);
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      const std::int64_t layer = chunk_units(plan, stage, chunk).first_layer;
+      const std::int64_t layer = plan.first_layer(stage, chunk);
       for (std::int64_t i = 0; i < plan.chunk_layers(stage, chunk) && left > 0; ++i, --left) visit(layer + i);
     }
   }

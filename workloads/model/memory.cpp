@@ -5,108 +5,127 @@
 
 #include "base/wide.h"
 #include "workloads/parallel/stage.h"
-#include "workloads/schedule/pipeline_order.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kActivation = 2;     // bytes of a 16-bit value
-constexpr std::int64_t kAdamState = 3 * 4;  // master weight and two moments, 32 bits
+constexpr std::int64_t kMoments = 2 * 4;  // Adam's, 32 bits
+constexpr std::int64_t kMaster = 4;
 
-// Values a rank stores once per token of width `hidden`: the whole of it, or its part of the sequence.
-std::int64_t hidden_values(const TrainingPlan& plan) {
-  const std::int64_t values = checked_mul(plan.micro_batch_tokens(), plan.job.model.hidden);
-  return plan.job.sequence_parallel ? ceil_div(values, plan.tp()) : values;
+// Parts the experts' optimizer state (with FSDP all of their state) is cut into.
+std::int64_t expert_shards(const TrainingPlan& plan) {
+  if (plan.optimizer_shards() == 1) return 1;
+  const std::int64_t all = expert_replicas(plan);
+  return plan.is_hybrid() ? std::max<std::int64_t>(1, all / plan.layout.shard_groups()) : all;
 }
 
-std::int64_t attention_core_bytes(const TrainingPlan& plan) {
-  const std::int64_t head_tokens = checked_mul(plan.micro_batch_tokens(), ceil_div(plan.job.model.heads, plan.tp()));
-  if (plan.job.attention == AttentionKernel::kFlash) return 4 * head_tokens;
-  if (plan.job.recompute == Recompute::kSelective) return 0;
-  const std::int64_t bytes_per_score = plan.job.model.has_dropout ? 2 * kActivation + 1 : kActivation;
-  return checked_mul(checked_mul(head_tokens, plan.job.seq_len), bytes_per_score);
+struct Shards {
+  std::int64_t others = 1;
+  std::int64_t experts = 1;
+};
+
+std::int64_t share(const StageWeights& w, const Shards& by) {
+  return ceil_div(w.layers + w.root, by.others) + ceil_div(w.experts, by.experts);
 }
 
-// Micro-batches whose pass through the first chunk of the first stage still waits for its backward. Interleaved, passes run in groups of
-// `stages`; the first chunk of the group after next begins only when that of this group is being freed.
-std::int64_t embeddings_in_flight(const PipelineShape& shape) {
-  const std::int64_t passes = peak_in_flight(shape, 0);
-  return std::min({passes, shape.micro_batches, shape.chunks == 1 ? passes : 2 * shape.stages});
+std::int64_t cast_bytes(DataType precision, std::int64_t elements) {
+  if (precision == DataType::kNvfp4) return ceil_div(checked_mul(elements, 9), 8);
+  const bool is_cast = precision == DataType::kFp8 || precision == DataType::kMxfp8;
+  return is_cast ? 2 * elements : 0;
 }
 
-// Embedding (dropout mask, token ids) per micro-batch in flight, and the head's norm, input and 32-bit logits.
-std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const PipelineShape& shape) {
-  std::int64_t bytes = 0;
-  if (plan.holds_embedding(stage)) {
-    constexpr std::int64_t token_id = 8;
-    const std::int64_t in_flight = embeddings_in_flight(shape);
-    bytes += in_flight * token_id * plan.micro_batch_tokens();
-    if (plan.job.model.has_dropout) bytes += in_flight * hidden_values(plan);
-  }
-  if (plan.holds_head(stage)) {
-    bytes += 2 * kActivation * hidden_values(plan);
-    bytes += checked_mul(4 * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
-  }
-  return bytes;
+// FSDP casts what it has gathered, and keeps no casts.
+std::int64_t parameter_bytes(const TrainingPlan& plan, const StageWeights& w, const Shards& by) {
+  const std::int64_t stored = checked_mul(share(w, by), bytes_per_element(plan.job.precision));
+  if (plan.job.strategy == Strategy::kFsdp) return stored;
+  const std::int64_t layers = w.layers + w.experts;
+  const std::int64_t casts = cast_bytes(plan.job.precision, layers);
+  if (casts == 0 || plan.optimizer_shards() == 1) return stored + casts;
+  return stored - checked_mul(layers, bytes_per_element(plan.job.precision)) + casts;
 }
 
-std::int64_t activations(const TrainingPlan& plan, std::int64_t stage) {
-  const PipelineShape shape = pipeline_shape(plan);
-  const std::int64_t chunks = peak_in_flight(shape, stage);
-  const std::int64_t layers = checked_mul(chunks, plan.chunk_layers(stage));
-  const std::int64_t ends = end_activations(plan, stage, shape);
-  if (plan.job.recompute != Recompute::kFull) return checked_mul(layers, layer_activation_bytes(plan)) + ends;
-  // The input of every layer, and everything of the one layer that runs again.
-  return checked_mul(layers, kActivation * hidden_values(plan)) + layer_activation_bytes(plan) + ends;
-}
-
-std::int64_t sharded_buffers(const TrainingPlan& plan, std::int64_t stage) {
-  const std::int64_t layer = stage_part_parameters(plan, ModelPart::kAttention) + stage_part_parameters(plan, ModelPart::kMlp);
-  const std::int64_t root = stage_parameters(plan, stage) - layer * plan.stage_layers[static_cast<std::size_t>(stage)];
-  const std::int64_t ahead = std::min(plan.job.prefetch, plan.stage_layers[static_cast<std::size_t>(stage)] - 1);
-  const std::int64_t gathered = (1 + ahead) * layer + root;
-  const std::int64_t leaving = 2 * layer + root;  // being produced, and being reduced
-  return gathered * bytes_per_element(plan.job.precision) + leaving * bytes_per_element(plan.job.grad_dtype);
+std::int64_t gradient_element_bytes(const JobSpec& job) {
+  const std::int64_t bytes = bytes_per_element(job.grad_dtype);
+  const bool has_both = job.software.framework == Framework::kDeepspeed && job.strategy == Strategy::kDdp && bytes == 4 &&
+                        bytes_per_element(job.precision) == 2;
+  return has_both ? bytes + 2 : bytes;
 }
 
 }  // namespace
 
-std::int64_t layer_activation_bytes(const TrainingPlan& plan) {
-  const TransformerSpec& m = plan.job.model;
-  const std::int64_t tokens = plan.micro_batch_tokens();
-  const std::int64_t q = ceil_div(m.heads, plan.tp()) * m.head_dim;
-  const std::int64_t kv = ceil_div(m.kv_heads, plan.tp()) * m.head_dim;
-  const std::int64_t ffn = ceil_div(m.ffn, plan.tp());
+StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage) {
+  const JobSpec& job = plan.job;
+  LayerCounts n = stage_layer_counts(plan, stage);
+  StageWeights w;
+  if (plan.holds_embedding(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) {
+    w.root += stage_part_parameters(plan, ModelPart::kHead);
+    for (const ParameterTensor& t : mtp_tensors(job.model)) w.root += job.model.mtp_layers * t.rank_elements(plan.tp());
+    n.dense += prediction_layer_counts(plan).dense;
+    n.expert += prediction_layer_counts(plan).expert;
+  }
+  const std::int64_t attention = stage_part_parameters(plan, ModelPart::kAttention);
+  const std::int64_t dense = attention + stage_part_parameters(plan, ModelPart::kMlp);
+  w.layers = checked_mul(dense, n.dense);
+  w.largest_layer = n.dense > 0 ? dense : 0;
+  if (n.expert > 0) {
+    const WeightCuts cuts{.tp = plan.tp(), .ep = job.ep, .expert_tp = job.expert_tp};
+    const std::int64_t around = attention + stage_part_parameters(plan, ModelPart::kMoe);
+    const std::int64_t experts = part_rank_parameters(job.model, ModelPart::kExperts, cuts);
+    w.layers += checked_mul(around, n.expert);
+    w.experts = checked_mul(experts, n.expert);
+    w.largest_layer = std::max(w.largest_layer, around + experts);
+  }
+  return w;
+}
 
-  std::int64_t bytes = 4 * kActivation * hidden_values(plan);  // inputs of two norms, of qkv and of the MLP
-  if (m.has_dropout) bytes += 2 * hidden_values(plan);         // masks of the two residual branches
-  std::int64_t width = 2 * q + 2 * kv;                         // q, attention output; k, v
-  if (m.has_qk_norm) width += q + kv;
-  width += (m.is_gated ? 3 : 2) * ffn;  // inputs of the activation function and of the down projection
-  bytes += checked_mul(checked_mul(tokens, width), kActivation);
-  return bytes + attention_core_bytes(plan);
+std::int64_t expert_replicas(const TrainingPlan& plan) {
+  return std::max<std::int64_t>(1, plan.tp() * plan.replicas() / (plan.job.ep * plan.job.expert_tp));
 }
 
 MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage) {
-  const bool is_sharded = plan.job.strategy == Strategy::kFsdp && plan.optimizer_shards() > 1;
-  const std::int64_t parameters = stage_parameters(plan, stage);
-  const std::int64_t weights = ceil_div(parameters, is_sharded ? plan.optimizer_shards() : 1);
+  const JobSpec& job = plan.job;
+  const StageWeights w = stage_weights(plan, stage);
+  const Shards sharded{.others = plan.optimizer_shards(), .experts = expert_shards(plan)};
+  const bool shards_gradients = job.strategy != Strategy::kDdp;
+  const bool shards_weights = job.strategy == Strategy::kFsdp;
   MemoryBytes m;
-  m.parameters = checked_mul(weights, bytes_per_element(plan.job.precision));
-  m.gradients = checked_mul(weights, bytes_per_element(plan.job.grad_dtype));
-  m.optimizer = checked_mul(ceil_div(parameters, plan.optimizer_shards()), kAdamState);
-  m.activations = activations(plan, stage);
-  m.buffers = kRuntimeBytes + (is_sharded ? sharded_buffers(plan, stage) : 0);
+  m.parameters = parameter_bytes(plan, w, shards_weights ? sharded : Shards{});
+  m.gradients = checked_mul(share(w, shards_gradients ? sharded : Shards{}), gradient_element_bytes(job));
+  const std::int64_t state = kMoments + (bytes_per_element(job.precision) == 2 ? kMaster : 0);
+  const std::int64_t updated = share(w, sharded);
+  const auto offloaded = static_cast<std::int64_t>(static_cast<double>(updated) * job.optimizer_offload.value);
+  m.optimizer = checked_mul(updated - offloaded, state);
+  m.host = checked_mul(offloaded, state + bytes_per_element(job.grad_dtype));
+  m.activations = stage_activations(plan, stage);
+  m.buffer_parts = stage_buffers(plan, stage, m.activations);
   return m;
 }
 
-MemoryBytes peak_memory(const TrainingPlan& plan) {
-  MemoryBytes peak = stage_memory(plan, 0);
-  for (std::int64_t stage = 1; stage < plan.pp(); ++stage) {
-    const MemoryBytes m = stage_memory(plan, stage);
-    if (m.total() > peak.total()) peak = m;
+MemoryBytes held_within(MemoryBytes memory, std::int64_t capacity) {
+  const std::int64_t room = std::max<std::int64_t>(0, capacity - memory.needed());
+  memory.buffer_parts.fragmentation = std::min(memory.buffer_parts.fragmentation, room);
+  return memory;
+}
+
+std::int64_t fullest_stage(const TrainingPlan& plan) {
+  std::int64_t fullest = 0;
+  std::int64_t most = 0;
+  for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
+    const std::int64_t total = stage_memory(plan, stage).total();
+    if (total > most) fullest = stage;
+    most = std::max(most, total);
   }
-  return peak;
+  return fullest;
+}
+
+MemoryBytes peak_memory(const TrainingPlan& plan) { return stage_memory(plan, fullest_stage(plan)); }
+
+bool fits_into(const TrainingPlan& plan, std::int64_t capacity) {
+  for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
+    if (stage_memory(plan, stage).needed() > capacity) return false;
+  }
+  return true;
 }
 
 }  // namespace lockstep

@@ -77,10 +77,12 @@ void add_norms(FieldTable<TransformerSpec>& t) {
             {"plain", NormKind::kPlain, "LayerNorm without weights"}})
       .doc("normalisation before attention, before the feed-forward part and before the logits");
   t.field("qk_norm", &TransformerSpec::has_qk_norm).doc("q and k are normalised per head");
-  t.field("wide_qk_norm", &TransformerSpec::has_wide_qk_norm).doc("q and k are normalised, with a weight per head and channel");
+  t.field("wide_qk_norm", &TransformerSpec::has_wide_qk_norm)
+      .doc("that norm has a weight per head and channel (Command R+, OLMo 2)");
   t.field("parallel_parts", &TransformerSpec::has_parallel_parts)
       .doc("attention and feed-forward part read the same input and share one all-reduce (GPT-J, GPT-NeoX, Falcon)");
-  t.field("one_norm", &TransformerSpec::has_one_norm).doc("... and share one norm");
+  t.field("one_norm", &TransformerSpec::has_one_norm)
+      .doc("parts that read the same input share its norm as well (GPT-J, Falcon 7B)");
   t.field("post_norms", &TransformerSpec::has_post_norms).doc("a second norm behind attention and feed-forward part (Gemma 2)");
   t.field("embedding_norm", &TransformerSpec::has_embedding_norm).doc("a norm after the word embedding (BLOOM)");
 }
@@ -121,6 +123,7 @@ void check_attention(const TransformerSpec& m, Section& s) {
   if (m.has_one_norm && !m.has_parallel_parts) {
     s.error("one_norm", "only parts that read the same input can share its norm", "set parallel_parts as well");
   }
+  if (m.has_wide_qk_norm && !m.has_qk_norm) s.error("wide_qk_norm", "q and k are not normalised", "set qk_norm as well");
   if (!m.mla) return;
   if (m.kv_heads != m.heads) {
     s.error("kv_heads", fmt::format("latent attention grows a key and a value per query head, not {}", m.kv_heads),
@@ -129,7 +132,7 @@ void check_attention(const TransformerSpec& m, Section& s) {
   const std::pair<const char*, bool> others[] = {{"linear_biases", m.has_linear_biases},
                                                  {"qkv_biases", m.has_qkv_biases},
                                                  {"qk_norm", m.has_qk_norm},
-                                                 {"wide_qk_norm", m.has_wide_qk_norm},
+
                                                  {"attention_sinks", m.has_attention_sinks}};
   for (const auto& [key, is_set] : others) {
     if (is_set) s.error(key, "is not modelled with latent attention", "leave it out, or leave mla out");

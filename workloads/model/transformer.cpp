@@ -33,7 +33,7 @@ void append_qkv(const TransformerSpec& m, std::vector<ParameterTensor>& out) {
   out.push_back(split("q", m.heads, row));
   out.push_back(split("k", m.kv_heads, row));
   out.push_back(split("v", m.kv_heads, row));
-  if (m.has_wide_qk_norm) {
+  if (m.has_qk_norm && m.has_wide_qk_norm) {
     out.push_back(split("q_norm", m.heads, m.head_dim));
     out.push_back(split("k_norm", m.kv_heads, m.head_dim));
   } else if (m.has_qk_norm) {
@@ -159,6 +159,7 @@ std::vector<ParameterTensor> parameter_tensors(const TransformerSpec& m, ModelPa
 
 std::vector<ParameterTensor> mtp_tensors(const TransformerSpec& m) {
   std::vector<ParameterTensor> out;
+  out.reserve(4);  // WHY: without it GCC 12 sees an overflow that is not there
   append_norm(m, "mtp_hidden_norm", out);
   append_norm(m, "mtp_embedding_norm", out);
   out.push_back(split("mtp_projection", m.hidden, 2 * m.hidden));

@@ -126,11 +126,26 @@ class Resolver {
     if (job_.pp == 1) {
       fail("virtual_stages", fmt::format("{} chunks per stage need a pipeline", v), "set pp above 1, or virtual_stages to 1");
     }
+    const std::int64_t chunks = checked_mul(job_.pp, v);
+    if (job_.stages.empty() && job_.model.layers % chunks != 0) return deal_chunks(chunks);
     for (const std::int64_t n : plan_.stage_layers) {
       if (n % v == 0) continue;
       fail("virtual_stages", fmt::format("a stage of {} layers does not split into {} chunks", n, v),
            "every stage must hold a multiple of virtual_stages layers");
       break;
+    }
+  }
+
+  void deal_chunks(std::int64_t chunks) {
+    if (job_.model.layers + 2 < chunks) {
+      fail("virtual_stages", fmt::format("{} layers, embedding and head are fewer than {} chunks", job_.model.layers, chunks),
+           fmt::format("at most virtual_stages {}", (job_.model.layers + 2) / job_.pp));
+      return;
+    }
+    plan_.chunk_sizes = default_chunk_layers(job_.model.layers, job_.pp, job_.virtual_stages);
+    plan_.stage_layers.assign(static_cast<std::size_t>(job_.pp), 0);
+    for (std::size_t i = 0; i < plan_.chunk_sizes.size(); ++i) {
+      plan_.stage_layers[i % plan_.stage_layers.size()] += plan_.chunk_sizes[i];
     }
   }
 
@@ -229,8 +244,13 @@ class Resolver {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
     }
-    if (job_.distributed_optimizer && job_.strategy == Strategy::kFsdp) {
-      fail("distributed_optimizer", "fsdp shards the optimizer already", "strategy: ddp, or distributed_optimizer: false");
+    if (job_.distributed_optimizer && job_.strategy != Strategy::kDdp) {
+      fail("distributed_optimizer",
+           fmt::format("{} shards the optimizer already", job_.strategy == Strategy::kFsdp ? "fsdp" : "zero2"),
+           "strategy: ddp, or distributed_optimizer: false");
+    }
+    if (job_.recompute_layers && job_.recompute != Recompute::kFull) {
+      fail("recompute_layers", "only full recompute has a number of layers", "recompute: full, or no recompute_layers");
     }
     if (job_.model.has_learned_positions() && job_.seq_len > job_.model.max_positions) {
       fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),

@@ -23,6 +23,8 @@ struct TrainingPlan {
   std::int64_t micro_batches = 1;  // per data-parallel rank and step
   std::int64_t global_batch = 1;   // sequences per step
   std::vector<std::int64_t> stage_layers;
+  std::vector<std::int64_t>
+      chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
@@ -39,10 +41,10 @@ struct TrainingPlan {
   [[nodiscard]] WeightCuts weight_cuts() const { return {.tp = tp(), .ep = ep(), .expert_tp = expert_tp()}; }
   // Ranks that hold the same weights: dp x cp.
   [[nodiscard]] std::int64_t replicas() const { return layout.replicas(); }
-  // Parts the optimizer's state is cut into; FSDP cuts weights and gradients into as many.
+  // Parts the optimizer's state is cut into; ZeRO-2 cuts gradients into as many, FSDP weights too.
   [[nodiscard]] std::int64_t optimizer_shards() const {
     if (job.strategy == Strategy::kFsdp) return layout.shard_group();
-    return job.distributed_optimizer ? replicas() : 1;
+    return job.distributed_optimizer || job.strategy == Strategy::kZero2 ? replicas() : 1;
   }
   // Sharded in groups that hold copies of each other.
   [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }
@@ -50,11 +52,15 @@ struct TrainingPlan {
   [[nodiscard]] std::int64_t chunks() const { return chunks_of(job.schedule, job.virtual_stages); }
   // Copies of the model in one pipeline.
   [[nodiscard]] std::int64_t weight_copies() const { return is_bidirectional(job.schedule) ? 2 : 1; }
-  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage, std::int64_t chunk = 0) const {
+  [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage, std::int64_t chunk) const {
+    if (!chunk_sizes.empty()) return chunk_sizes[static_cast<std::size_t>(chunk * pp() + stage)];
     const bool is_mirrored = is_bidirectional(job.schedule) && chunk == 1;
     const std::int64_t layers = stage_layers[static_cast<std::size_t>(is_mirrored ? pp() - 1 - stage : stage)];
     return layers * weight_copies() / chunks();
   }
+  // Of the model's layers. Chunks take turns: the first chunk of every stage, then the second, and so on; an upward one begins at the last
+  // stage, of a V after all of the first.
+  [[nodiscard]] std::int64_t first_layer(std::int64_t stage, std::int64_t chunk) const;
   [[nodiscard]] bool is_first(std::int64_t stage) const { return stage == 0; }
   [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
   // Which stages begin and end the model: of a V both are the first, of two copies both are both.
@@ -95,6 +101,8 @@ struct TrainingPlan {
 // 14 times 8, 7), and where that leaves no even deal either, the middle stages take what is left over.
 // PRE: 1 <= stages <= layers.
 [[nodiscard]] std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t stages);
+// The same of all chunks of an interleaved pipeline, in model order; a chunk with the embedding or the head may be left without layers.
+[[nodiscard]] std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
 
 // Told of every fault: the key of the job it belongs to, what is wrong, what to do.
 using ReportFault = std::function<void(std::string_view key, std::string message, std::string hint)>;

@@ -28,7 +28,30 @@ std::vector<std::int64_t> default_stage_layers(std::int64_t layers, std::int64_t
   return out;
 }
 
-// Chunks take turns: the first chunk of every stage, then the second, and so on.
+std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
+  const std::int64_t all = stages * chunks;
+  const std::int64_t units = layers + 2;
+  LOCKSTEP_CHECK(units >= all, "{} layers on {} chunks", layers, all);
+  std::vector<std::int64_t> out = deal(all, units / all, units % all);
+  --out.front();
+  --out.back();
+  return out;
+}
+
+std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) const {
+  std::int64_t layer = 0;
+  if (has_upward_chunk(job.schedule) && chunk == 1) {
+    if (is_v_shaped(job.schedule)) layer = first_layer(pp() - 1, 0) + chunk_layers(pp() - 1, 0);
+    for (std::int64_t s = stage + 1; s < pp(); ++s) layer += chunk_layers(s, chunk);
+    return layer;
+  }
+  for (std::int64_t c = 0; c <= chunk; ++c) {
+    const std::int64_t end = c < chunk ? pp() : stage;
+    for (std::int64_t s = 0; s < end; ++s) layer += chunk_layers(s, c);
+  }
+  return layer;
+}
+
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
   const bool is_mirrored = is_bidirectional(plan.job.schedule) && chunk == 1;
   const bool is_last_chunk = is_bidirectional(plan.job.schedule) || chunk == plan.chunks() - 1;
@@ -36,14 +59,8 @@ ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_
       .has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
       .has_head =
           (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
-      .layers = plan.chunk_layers(stage, chunk)};
-  // An upward chunk has those of later stages before it, and of a V the whole first half.
-  const bool runs_up = has_upward_chunk(plan.job.schedule) && chunk == 1;
-  for (std::int64_t s = 0; s < plan.pp(); ++s) {
-    const bool is_before = runs_up ? s > stage : s < stage;
-    const std::int64_t whole = is_bidirectional(plan.job.schedule) ? 0 : chunk;
-    units.first_layer += (whole + (is_before ? 1 : 0)) * plan.chunk_layers(s, chunk);
-  }
+      .layers = plan.chunk_layers(stage, chunk),
+      .first_layer = plan.first_layer(stage, chunk)};
   if (units.has_head) units.layers += plan.job.model.mtp_layers;
   return units;
 }

@@ -80,8 +80,13 @@ BucketLimits bucket_limits(const TrainingPlan& plan) {
     limits.other = checked_mul(gradients, bytes_per_element(plan.job.grad_dtype));
     limits.first = limits.other;
   }
+  if (plan.job.strategy == Strategy::kZero2) {
+    limits.other = checked_mul(kDeepspeedBucket, bytes_per_element(plan.job.grad_dtype));
+    limits.first = limits.other;
+  }
+  const bool is_scattered = plan.job.distributed_optimizer || plan.job.strategy == Strategy::kZero2;
   if (plan.job.bucket_size) limits.other = plan.job.bucket_size->count();
-  if (plan.job.bucket_size && plan.job.distributed_optimizer) limits.first = limits.other;
+  if (plan.job.bucket_size && is_scattered) limits.first = limits.other;
   if (plan.job.first_bucket_size) limits.first = plan.job.first_bucket_size->count();
   return limits;
 }
@@ -93,7 +98,8 @@ std::vector<GradientBucket> gradient_buckets(const TrainingPlan& plan, std::int6
   BucketFiller rest(plan, false, out);
   BucketFiller experts(plan, true, out);
   // The chunk whose backward ends first: the last; of two copies the one that begins farther away.
-  const bool is_first_ready_first = is_bidirectional(plan.job.schedule) && 2 * stage >= plan.pp();
+  const bool is_first_ready_first =
+      is_bidirectional(plan.job.schedule) && 2 * stage >= plan.pp() && plan.job.strategy != Strategy::kZero2;
   for (std::int64_t n = 0; n < plan.chunks(); ++n) {
     const std::int64_t chunk = is_first_ready_first ? n : plan.chunks() - 1 - n;
     for (const GradientPoint& point : backward_points(plan, stage, chunk)) {

@@ -33,6 +33,9 @@ struct GradientBucket {
   bool is_expert = false;         // of routed experts: reduced among the ranks that hold the same ones
 };
 
+// Gradients in a bucket of DeepSpeed's ZeRO (reduce_bucket_size).
+inline constexpr std::int64_t kDeepspeedBucket = 500'000'000;
+
 // A bucket closes when its gradients fill this much: what the job says, or the defaults above.
 struct BucketLimits {
   std::int64_t first = 0;

@@ -101,7 +101,9 @@ bool SlotWriter::has_partner(const Unit& unit) const {
   for (const std::int64_t other : {here - 1, here + 1}) {
     if (other < 0 || other >= action_total()) continue;
     const PipelineAction action = action_at(other);
-    if (action.pass != Pass::kWeight && action.is_forward() != unit.action.is_forward() && action.micro_batch != unit.action.micro_batch) return true;
+    if (action.pass != Pass::kWeight && action.is_forward() != unit.action.is_forward() &&
+        action.micro_batch != unit.action.micro_batch)
+      return true;
   }
   return false;
 }

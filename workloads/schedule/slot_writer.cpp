@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/slot_writer.h"
 
+#include <algorithm>
+#include <tuple>
+
+#include "workloads/model/activations.h"
+
 namespace lockstep {
 
 SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, ProgramCursor& cursor, OpSink& sink)
@@ -12,7 +17,9 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
       is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
-      gathers_updates_(is_replicated_ && program.plan_.job.distributed_optimizer) {}
+      gathers_updates_(is_replicated_ && !is_fsdp_ && program.plan_.optimizer_shards() > 1),
+      gathers_ahead_(gathers_updates_ && program.plan_.job.strategy == Strategy::kDdp &&
+                     program.plan_.job.overlap_param_gather) {}
 
 bool SlotWriter::write() {
   const std::int64_t total = action_total();
@@ -25,7 +32,7 @@ bool SlotWriter::write() {
   }
   const Unit unit = unit_at(scratch(kAction), scratch(kStep));
   issue_gathers();
-  if (cursor_.slot == 1 && plan_.job.overlap_param_gather) gather_updates();
+  if (cursor_.slot == 1 && gathers_ahead_) gather_updates();
   switch (unit.action.pass) {
     case Pass::kForward:
       forward(unit);
@@ -142,7 +149,8 @@ void SlotWriter::backward(const Unit& unit) {
     for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
     reduce_ready(unit, ModelPart::kHead);
   } else {
-    if (plan_.job.recompute == Recompute::kFull) layer_forward(unit);
+    const std::int64_t layer = unit.index - (unit.chunk.has_embedding ? 1 : 0);
+    if (layer < recomputed_layers(plan_, at_.pp, unit.action.chunk)) layer_forward(unit);
     layer_backward(unit);
   }
   if (unit.index == 0) settle_exchange();
@@ -205,7 +213,9 @@ std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
 }
 
 std::int64_t SlotWriter::expert_gather_bytes(const Unit& unit) const {
-  return unit.action.pass != Pass::kWeight && has_experts(unit) && plan_.expert_replicas() > 1 ? program_.messages_.expert_weights : 0;
+  return unit.action.pass != Pass::kWeight && has_experts(unit) && plan_.expert_replicas() > 1
+             ? program_.messages_.expert_weights
+             : 0;
 }
 
 // A gather waits for compute first, so that it is not issued too far ahead.
@@ -246,7 +256,7 @@ void SlotWriter::gather_updates() {
 
 // The last bucket is the first that forward needs. Only the first micro-batch finds any it has not waited for yet.
 void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
-  if (!gathers_updates_ || !plan_.job.overlap_param_gather) return;
+  if (!gathers_ahead_) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
   const std::int64_t used = scratch(kGathersUsed);
   for (std::int64_t n = used; n < std::ssize(stage_.buckets); ++n) {
@@ -271,8 +281,12 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
     if (bytes > 0) scatter_gradient(CommFamily::kDpReduce, bytes);
     return;
   }
-  if (!plan_.job.overlap_grad_reduce || !is_last_of_chunk(unit.action)) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
+  if (plan_.job.strategy == Strategy::kZero2) {
+    scatter_buckets(here);
+    return;
+  }
+  if (!plan_.job.overlap_grad_reduce || !is_last_of_chunk(unit.action)) return;
   while (scratch(kNextBucket) < std::ssize(stage_.buckets) &&
          stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
     push_bucket();
@@ -288,15 +302,29 @@ void SlotWriter::scatter_gradient(CommFamily family, std::int64_t bytes) {
   collective(Stream::kDpReplicate, CommFamily::kDpReplicate, CollectiveKind::kAllReduce, bytes / plan_.optimizer_shards());
 }
 
-void SlotWriter::push_bucket() {
-  const GradientBucket& bucket = stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)];
+// Every micro-batch hands out the same buckets, found by where they become ready: chunks take turns, so none is "next".
+void SlotWriter::scatter_buckets(const GradientPoint& here) {
+  const auto is_before = [](const GradientPoint& a, const GradientPoint& b) {
+    return std::tuple(b.chunk, b.unit, b.part) < std::tuple(a.chunk, a.unit, a.part);
+  };
+  auto bucket = std::lower_bound(stage_.buckets.begin(), stage_.buckets.end(), here,
+                                 [&](const GradientBucket& b, const GradientPoint& p) { return is_before(b.ready, p); });
+  for (; bucket != stage_.buckets.end() && bucket->ready == here; ++bucket) {
+    push_bucket(*bucket);
+    if (!plan_.job.overlap_grad_reduce) wait_all(Stream::kCompute, Stream::kDpReduce);
+  }
+}
+
+void SlotWriter::push_bucket() { push_bucket(stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket)++)]); }
+
+void SlotWriter::push_bucket(const GradientBucket& bucket) {
   catch_up(Stream::kDpReduce, Stream::kCompute, kComputeSeenByReduce);
   const CollectiveKind kind = gathers_updates_ ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   collective(Stream::kDpReduce, bucket.is_expert ? CommFamily::kExpertReduce : CommFamily::kDpReduce, kind, bucket.bytes);
 }
 
 void SlotWriter::finish() {
-  if (!is_fsdp_ && is_replicated_) {
+  if (plan_.job.strategy == Strategy::kDdp && is_replicated_) {
     while (scratch(kNextBucket) < std::ssize(stage_.buckets)) push_bucket();
   }
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
@@ -311,7 +339,7 @@ void SlotWriter::finish() {
     if (!waits_for_sends() && pushed(s) > 0) wait_all(Stream::kCompute, s);
   }
   compute(optimizer_kernel_id(at_.pp));
-  if (gathers_updates_ && !plan_.job.overlap_param_gather) {
+  if (gathers_updates_ && !gathers_ahead_) {
     wait_all(Stream::kDpGather, Stream::kCompute);
     gather_updates();
     wait_all(Stream::kCompute, Stream::kDpGather);

@@ -119,6 +119,8 @@ class SlotWriter {
   void scatter_gradient(CommFamily family, std::int64_t bytes);
   void push_bucket();
   void add_copies();  // gradients of the stage that holds the same layers
+  void push_bucket(const GradientBucket& bucket);
+  void scatter_buckets(const GradientPoint& here);  // ZeRO-2
   void finish();
 
   const TrainingProgram& program_;
@@ -129,7 +131,8 @@ class SlotWriter {
   OpSink& sink_;
   bool is_fsdp_;
   bool is_replicated_;    // somebody holds the same weights, or the same experts
-  bool gathers_updates_;  // of a distributed optimizer
+  bool gathers_updates_;  // of a distributed optimizer, or ZeRO-2
+  bool gathers_ahead_;    // ... at the start of the next step instead of the end of this one
 };
 
 }  // namespace lockstep

@@ -39,7 +39,7 @@ KernelId weight_gradient_kernel_id(ModelPart part) {
 }
 
 KernelId slice_kernel_id(ModelPart part, PartSlice slice, bool is_forward) {
-  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice);
+  const std::int64_t number = static_cast<std::int64_t>(part) * kSliceCount + static_cast<std::int64_t>(slice) - 1;
   return KernelId(static_cast<std::uint32_t>(3 * kPartCount + 2 * number + (is_forward ? 0 : 1)));
 }
 
@@ -118,7 +118,7 @@ void TrainingProgram::build_stages() {
     }
     const std::int64_t own = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
     data.copied_grads = plan_.weight_copies() > 1 ? checked_mul(own, bytes_per_element(plan_.job.grad_dtype)) : 0;
-    if (plan_.job.strategy == Strategy::kDdp) data.buckets = gradient_buckets(plan_, stage);
+    if (plan_.job.strategy != Strategy::kFsdp) data.buckets = gradient_buckets(plan_, stage);
     std::erase_if(data.buckets, [&](const GradientBucket& b) {
       return (b.is_expert ? plan_.expert_replicas() : plan_.replicas()) == 1;  // nobody to reduce with
     });
@@ -130,7 +130,7 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
     kernels_.kernels.push_back(fuse(fmt::format("{}_{}", kPartNames[static_cast<std::size_t>(part)], suffix), kernels, gpu));
   };
   const auto kernels_of = [&](ModelPart part, Direction direction) {
-    return has_part(plan_.job.model, part) ? part_kernels(plan_, part, direction) : std::vector<KernelWork>{};
+    return has_part(plan_.job.model, part) ? part_kernels(plan_, part, direction, gpu.kernels) : std::vector<KernelWork>{};
   };
   for (const ModelPart part : kModelParts) {
     add(part, "forward", kernels_of(part, Direction::kForward));
@@ -140,16 +140,17 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   for (const ModelPart part : kModelParts) {
     for (const PartSlice slice : kPartSlices) {
       for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice)],
+        const std::string suffix = fmt::format("{}_{}", kSliceNames[static_cast<std::size_t>(slice) - 1],
                                                direction == Direction::kForward ? "forward" : "backward");
         const bool is_there = has_part(plan_.job.model, part);
-        add(part, suffix, is_there ? slice_kernels(plan_, part, slice, direction) : std::vector<KernelWork>{});
+        add(part, suffix, is_there ? part_kernels(plan_, part, direction, gpu.kernels, slice) : std::vector<KernelWork>{});
       }
     }
   }
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     const std::int64_t parameters = stage_optimizer_parameters(plan_, stage);
     kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
+    kernels_.kernels.back().awaits_gpu = true;  // the norm of the gradients comes to the host
   }
 }
 

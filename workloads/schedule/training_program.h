@@ -23,6 +23,9 @@
 //   is a step in the steady state: with overlap_param_gather it begins with the gathers of the step before, all issued at once in
 //   the order forward needs them (Megatron's aligned gather), and a part waits for the buckets that hold its weights; without,
 //   it ends with its own. The optimizer is not overlapped.
+// - ZeRO-2 (Rajbhandari et al. 2020; as DeepSpeed runs it): the buckets of every micro-batch are reduce-scattered as they become ready,
+//   for no rank has room for whole gradients; with overlap_grad_reduce beside backward, without it backward waits for each. The weights
+//   are gathered bucket by bucket after the optimizer.
 // - FSDP (Zhao et al. 2023, arXiv 2304.11277): units are gathered before forward and again before backward, at most `prefetch`
 //   units ahead of the one that computes; every backward reduce-scatters its unit. Embedding and head form the root unit: it
 //   is gathered once per micro-batch and stays until its gradients leave. The first gather and the last scatter are exposed.
@@ -42,7 +45,6 @@
 #include "workloads/parallel/plan.h"
 #include "workloads/program.h"
 #include "workloads/schedule/buckets.h"
-#include "workloads/schedule/part_slices.h"
 #include "workloads/schedule/pipeline_order.h"
 #include "workloads/schedule/pipeline_table.h"
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/hash.h"
+#include "sim/experiment/in_parallel.h"
 #include "sim/experiment/shared_run.h"
 #include "sim/experiment/sweep/point_locks.h"
 #include "sim/report/render.h"
@@ -27,29 +28,6 @@ std::string config_text(const T& spec, const FieldTable<T>& table) {
   ConfigPrinter printer;
   table.print(spec, printer);
   return printer.text();
-}
-
-// Calls work(i) for i < count on several threads. What one of them throws stops all and is thrown here.
-template <class Work>
-void in_parallel(std::size_t count, std::size_t threads, const Work& work) {
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr thrown;
-  const auto take = [&] {
-    try {
-      for (std::size_t i = next++; i < count; i = next++) work(i);
-    } catch (...) {
-      next = count;
-      const std::lock_guard lock(mutex);
-      if (!thrown) thrown = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(take);
-    take();
-  }
-  if (thrown) std::rethrow_exception(thrown);
 }
 
 // The clusters used last.

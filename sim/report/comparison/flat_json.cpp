@@ -35,6 +35,7 @@ const std::initializer_list<std::initializer_list<const char*>> kNames = {{"name
                                                                           {"algorithm"},
                                                                           {"table"},
                                                                           {"path"},
+                                                                          {"stage"},
                                                                           {"what"}};
 
 // Lists that are the result itself: their names say nothing.
