@@ -174,7 +174,7 @@ TEST(Memory, TheEmbeddingIsHeldForEveryMicroBatchUnderWayInTheFirstChunk) {
       if (a.chunk == 0) held += a.is_forward() ? 1 : -1;
       most = std::max(most, held);
     }
-    const std::int64_t layers = peak_in_flight(shape, 0) * plan.chunk_layers(0) * layer_activation_bytes(plan);
+    const std::int64_t layers = peak_in_flight(shape, 0) * plan.chunk_layers(0, 0) * layer_activation_bytes(plan);
     EXPECT_EQ(stage_memory(plan, 0).activations - layers, most * 128 * (8 + 256)) << chunks << " chunks, " << micro_batches;
   }
 }
