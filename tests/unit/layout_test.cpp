@@ -57,7 +57,7 @@ TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
         .tp = 1 + code % 3, .cp = 1 + code / 3 % 2, .dp = 1 + code / 6 % 4, .pp = 1 + code / 24 % 3, .shard_group = code / 72};
     if (sizes.shard_group > 0 && sizes.dp * sizes.cp % sizes.shard_group != 0) continue;
     const ParallelLayout layout(sizes);
-    std::vector<std::set<std::uint32_t>> seen(5);
+    std::vector<std::set<std::uint32_t>> seen(16);
     for (std::uint32_t c = 0; c < layout.communicator_count(); ++c) {
       const CommFamily family = layout.family(CommId(c));
       const std::vector<std::uint32_t> ranks = members(layout, CommId(c));
