@@ -49,7 +49,9 @@ void KernelList::add(KernelWork work) {
   works_.push_back(work);
 }
 
-bool KernelList::is_weight_gradient_apart(const Projection& p) const { return p.is_entry && plan_.splits_backward(); }
+bool KernelList::is_weight_gradient_apart(const Projection& p) const {
+  return plan_.splits_passes() || (p.is_entry && plan_.splits_backward());
+}
 
 KernelWork KernelList::work_of(const Projection& p, const GemmShape& s) {
   return p.is_quantised ? linear(p.name, s) : gemm(p.name, s);

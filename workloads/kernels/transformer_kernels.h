@@ -17,8 +17,9 @@
 
 namespace lockstep {
 
-// kWeightGradient: of the projection that a part's input meets (qkv, up, logits), which is then missing from kBackward; nothing
-// unless the plan splits backward.
+// kWeightGradient: what is missing from kBackward then. Where a plan splits the passes (zero bubble), of all weights of the part; where it
+// splits backward for the overlap of tensor parallelism, of the projection that a part's input meets (qkv, up, logits); otherwise nothing.
+// Weights of norms count as activations: their gradients are computed beside those of the input.
 enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the

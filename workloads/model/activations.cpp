@@ -85,9 +85,11 @@ std::int64_t residual_bytes(const TrainingPlan& plan) {
   return bytes;
 }
 
-// Passes through a chunk among the first `passes` forwards: those run in groups, `stages` micro-batches through each chunk in turn.
+// Passes through a chunk among the first `passes` forwards: those run in groups, `stages` micro-batches through each chunk in turn. With
+// an upward chunk half of those held are taken to be of either.
 std::int64_t passes_of_chunk(const PipelineShape& shape, std::int64_t passes, std::int64_t chunk) {
   if (shape.chunks == 1) return passes;
+  if (has_upward_chunk(shape.schedule)) return chunk == 0 ? passes - passes / 2 : passes / 2;
   const std::int64_t group = shape.stages * shape.chunks;
   const std::int64_t begun = passes % group - chunk * shape.stages;
   return passes / group * shape.stages + std::clamp<std::int64_t>(begun, 0, shape.stages);
@@ -103,19 +105,20 @@ std::int64_t layers_bytes(const TrainingPlan& plan, const LayerCounts& n) {
 // `stages`; the first chunk of the group after next begins only when that of this group is being freed.
 std::int64_t embeddings_in_flight(const PipelineShape& shape) {
   const std::int64_t passes = peak_in_flight(shape, 0);
-  return std::min({passes, shape.micro_batches, shape.chunks == 1 ? passes : 2 * shape.stages});
+  return std::min(
+      {passes, shape.micro_batches, shape.chunks == 1 || has_upward_chunk(shape.schedule) ? passes : 2 * shape.stages});
 }
 
 // Embedding (dropout mask, token ids) per micro-batch in flight, and the head's norm, input and 32-bit softmax.
 std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const PipelineShape& shape) {
   std::int64_t bytes = 0;
-  if (plan.is_first(stage)) {
+  if (plan.holds_embedding(stage)) {
     constexpr std::int64_t token_id = 8;
     const std::int64_t in_flight = embeddings_in_flight(shape);
     bytes += in_flight * token_id * plan.micro_batch_tokens();
     if (plan.job.model.has_dropout) bytes += in_flight * hidden_values(plan);
   }
-  if (plan.is_last(stage)) {
+  if (plan.holds_head(stage)) {
     const std::int64_t heads = 1 + plan.job.model.mtp_layers;
     const std::int64_t softmax = checked_mul(kStatistic * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
     bytes += checked_mul(heads, 2 * activation_bytes(plan) * hidden_values(plan) + softmax);
@@ -148,7 +151,7 @@ LayerCounts prediction_layer_counts(const TrainingPlan& plan) {
 
 LayerCounts stage_layer_counts(const TrainingPlan& plan, std::int64_t stage) {
   LayerCounts sum;
-  for (std::int64_t chunk = 0; chunk < plan.job.virtual_stages; ++chunk) {
+  for (std::int64_t chunk = 0; chunk < plan.chunks(); ++chunk) {
     const LayerCounts n = layer_counts(plan, stage, chunk, 0, plan.chunk_layers(stage, chunk));
     sum.dense += n.dense;
     sum.expert += n.expert;
@@ -198,11 +201,11 @@ std::int64_t recomputed_layers(const TrainingPlan& plan, std::int64_t stage, std
 }
 
 std::int64_t stage_activations(const TrainingPlan& plan, std::int64_t stage) {
-  const PipelineShape shape{.stages = plan.pp(), .micro_batches = plan.micro_batches, .chunks = plan.job.virtual_stages};
+  const PipelineShape shape = pipeline_shape(plan);
   const std::int64_t passes = peak_in_flight(shape, stage);
   std::int64_t bytes = end_activations(plan, stage, shape);
   std::int64_t again = 0;  // everything of the layer that runs again
-  for (std::int64_t chunk = 0; chunk < plan.job.virtual_stages; ++chunk) {
+  for (std::int64_t chunk = 0; chunk < plan.chunks(); ++chunk) {
     const std::int64_t recomputed = recomputed_layers(plan, stage, chunk);
     const LayerCounts kept = layer_counts(plan, stage, chunk, recomputed, plan.chunk_layers(stage, chunk));
     const std::int64_t inputs = checked_mul(recomputed * activation_bytes(plan), hidden_values(plan));

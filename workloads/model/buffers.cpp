@@ -28,8 +28,8 @@ std::int64_t largest_tensor(const TrainingPlan& plan, std::int64_t stage) {
   };
   look_at(ModelPart::kAttention);
   look_at(ModelPart::kMlp);
-  if (plan.is_first(stage)) look_at(ModelPart::kEmbedding);
-  if (plan.is_last(stage)) look_at(ModelPart::kHead);
+  if (plan.holds_embedding(stage)) look_at(ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) look_at(ModelPart::kHead);
   return most;
 }
 
@@ -136,7 +136,7 @@ BufferBytes stage_buffers(const TrainingPlan& plan, std::int64_t stage, std::int
   b.context = kContext;
   b.nccl = communicators_of(plan, stage) * kNcclChannels * kNcclChannel;
   b.gathered = gathered_bytes(plan, stage);
-  if (plan.is_last(stage)) {
+  if (plan.holds_head(stage)) {
     b.logits = checked_mul(activation_bytes(plan) * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
   }
   b.exchange = exchange_bytes(plan);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/model/flops.h"
+#include "workloads/parallel/stage.h"
 
 namespace lockstep {
 namespace {
@@ -37,7 +38,7 @@ double feed_forward_flops(const TransformerSpec& m, std::int64_t width, double t
 // Layers of a stage that full recomputation runs again. The first ones are those of its first chunks.
 template <class Visit>
 void for_each_recomputed_layer(const TrainingPlan& plan, const Visit& visit) {
-  const std::int64_t chunks = plan.job.virtual_stages;
+  const std::int64_t chunks = plan.chunks() / plan.weight_copies();  // a micro-batch goes through one copy
   for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
     std::int64_t left = plan.job.recompute_layers.value_or(plan.job.model.layers);
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {

@@ -63,8 +63,8 @@ StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage) {
   const JobSpec& job = plan.job;
   LayerCounts n = stage_layer_counts(plan, stage);
   StageWeights w;
-  if (plan.is_first(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) {
+  if (plan.holds_embedding(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) {
     w.root += stage_part_parameters(plan, ModelPart::kHead);
     for (const ParameterTensor& t : mtp_tensors(job.model)) w.root += job.model.mtp_layers * t.rank_elements(plan.tp());
     n.dense += prediction_layer_counts(plan).dense;

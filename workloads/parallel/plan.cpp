@@ -9,6 +9,7 @@
 #include "base/wide.h"
 #include "workloads/model/flops.h"
 #include "workloads/parallel/placement.h"
+#include "workloads/parallel/schedule_checks.h"
 
 namespace lockstep {
 namespace {
@@ -40,6 +41,11 @@ class Resolver {
     check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    if (dp && !has_failed_) {
+      check_schedule(plan_, [this](std::string_view key, std::string message, std::string hint) {
+        fail(key, std::move(message), std::move(hint));
+      });
+    }
     if (dp && !job_.profile) check_overlapped_exchange();
     if (dp) check_shard_group(*dp);
     if (dp && !job_.profile) check_expert_groups(*dp);

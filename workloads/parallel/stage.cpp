@@ -41,6 +41,11 @@ std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t
 
 std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) const {
   std::int64_t layer = 0;
+  if (has_upward_chunk(job.schedule) && chunk == 1) {
+    if (is_v_shaped(job.schedule)) layer = first_layer(pp() - 1, 0) + chunk_layers(pp() - 1, 0);
+    for (std::int64_t s = stage + 1; s < pp(); ++s) layer += chunk_layers(s, chunk);
+    return layer;
+  }
   for (std::int64_t c = 0; c <= chunk; ++c) {
     const std::int64_t end = c < chunk ? pp() : stage;
     for (std::int64_t s = 0; s < end; ++s) layer += chunk_layers(s, c);
@@ -49,10 +54,14 @@ std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) c
 }
 
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
-  ChunkUnits units{.has_embedding = plan.is_first(stage) && chunk == 0,
-                   .has_head = plan.is_last(stage) && chunk == plan.job.virtual_stages - 1,
-                   .layers = plan.chunk_layers(stage, chunk),
-                   .first_layer = plan.first_layer(stage, chunk)};
+  const bool is_mirrored = is_bidirectional(plan.job.schedule) && chunk == 1;
+  const bool is_last_chunk = is_bidirectional(plan.job.schedule) || chunk == plan.chunks() - 1;
+  ChunkUnits units{
+      .has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
+      .has_head =
+          (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
+      .layers = plan.chunk_layers(stage, chunk),
+      .first_layer = plan.first_layer(stage, chunk)};
   if (units.has_head) units.layers += plan.job.model.mtp_layers;
   return units;
 }
@@ -88,7 +97,7 @@ std::int64_t layer_parameters(const TrainingPlan& plan, bool is_expert_layer) {
 
 LayerCount stage_layer_count(const TrainingPlan& plan, std::int64_t stage) {
   LayerCount count;
-  for (std::int64_t c = 0; c < plan.job.virtual_stages; ++c) {
+  for (std::int64_t c = 0; c < plan.chunks(); ++c) {
     const ChunkUnits units = chunk_units(plan, stage, c);
     for (std::int64_t l = 0; l < units.layers; ++l) {
       ++(plan.job.model.is_expert_layer(units.first_layer + l) ? count.expert : count.dense);
@@ -107,8 +116,8 @@ std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
   std::int64_t sum = stage_expert_parameters(plan, stage);
   if (count.dense > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, false), count.dense));
   if (count.expert > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, true), count.expert));
-  if (plan.is_first(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
+  if (plan.holds_embedding(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
   return sum;
 }
 
