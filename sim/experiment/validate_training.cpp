@@ -4,7 +4,7 @@
 //
 // A source is one table. Rows of models with experts, of LoRA where it is most of a table, and of the ZeRO-3 of 2021 are sources of their own; the
 // last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one model, GPU, sequence
-// length and data type.
+// length, data type and software.
 #include <fmt/core.h>
 
 #include <fstream>
