@@ -104,6 +104,10 @@ class JobWriter {
     set_sharding();
     set_tensor_parallel();
     set_kernels();
+    // What a file says of keys that the published tables have no column for goes before all rules.
+    for (const auto& [column, value] : row_.cells()) {
+      if (column.starts_with("job.") && !row_.is_blank(column)) set(column.substr(4), row_.text(column));
+    }
   }
 
   void set_sizes() {
