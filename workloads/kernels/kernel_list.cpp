@@ -89,8 +89,7 @@ void KernelList::product(const Projection& p) {
     work.operations += collectives(p);
     add(work);
   }
-  const bool is_frozen = plan_.has_adapters() && !p.is_adapter;
-  if (!is_frozen && is_apart == (direction_ == Direction::kWeightGradient)) {
+  if (is_apart == (direction_ == Direction::kWeightGradient)) {
     KernelWork work = work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = 2 * sizes_.grad, .batch = p.batch});
     work.operations = 2;  // and is added to what other micro-batches left
     work.exposed_bytes = p.batch * p.k * p.n * (2 * sizes_.grad - sizes_.value);

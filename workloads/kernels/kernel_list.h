@@ -35,7 +35,6 @@ struct Projection {
   bool is_entry = false;     // meets the input of its part
   bool is_exit = false;      // makes its output
   bool is_quantised = true;  // runs in the job's precision
-  bool is_adapter = false;   // trained where the weights of the model are frozen
 };
 
 // Over the data of an operation: reads and writes of a pass each, and how many operations they are.

@@ -14,9 +14,7 @@ void embedding_kernels(KernelList& out) {
   out.memory("embedding", activations, 2, 0);
   // A dense gradient: every row of the table is written, whichever tokens came.
   const bool is_here = out.plan().splits_passes() ? !out.is_forward() && !out.is_backward() : out.is_backward();
-  if (is_here && !out.plan().has_adapters()) {
-    out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
-  }
+  if (is_here) out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
 }
 
 void head_kernels(KernelList& out) {

@@ -89,10 +89,7 @@ ForwardFlops forward_flops(const TransformerSpec& m, std::int64_t sequences, std
 StepFlops step_flops(const TrainingPlan& plan) {
   const ForwardFlops forward = forward_flops(plan.job.model, plan.global_batch, plan.job.seq_len);
   StepFlops step;
-  // Backward is the gradient of activations and that of weights, each as much as forward; frozen weights have none. The core of attention
-  // has no weights, and the head's are frozen too.
-  const double cores = forward.attention_core + forward.mtp_core;
-  step.model = plan.has_adapters() ? 2 * (forward.total() - cores) + 3 * cores : 3 * forward.total();
+  step.model = 3 * forward.total();
   step.hardware = step.model + recomputed_flops(plan, forward);
   return step;
 }

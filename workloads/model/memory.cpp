@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/wide.h"
-#include "workloads/parallel/adapters.h"
 #include "workloads/parallel/stage.h"
 
 namespace lockstep {
@@ -27,11 +26,6 @@ struct Shards {
 
 std::int64_t share(const StageWeights& w, const Shards& by) {
   return ceil_div(w.layers + w.root, by.others) + ceil_div(w.experts, by.experts);
-}
-
-// Of weights with gradients.
-std::int64_t trained_share(const TrainingPlan& plan, std::int64_t stage, const StageWeights& w, const Shards& by) {
-  return plan.has_adapters() ? ceil_div(stage_trained_parameters(plan, stage), by.others) : share(w, by);
 }
 
 std::int64_t cast_bytes(DataType precision, std::int64_t elements) {
@@ -97,9 +91,9 @@ MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage) {
   const bool shards_weights = job.strategy == Strategy::kFsdp;
   MemoryBytes m;
   m.parameters = parameter_bytes(plan, w, shards_weights ? sharded : Shards{});
-  m.gradients = checked_mul(trained_share(plan, stage, w, shards_gradients ? sharded : Shards{}), gradient_element_bytes(job));
+  m.gradients = checked_mul(share(w, shards_gradients ? sharded : Shards{}), gradient_element_bytes(job));
   const std::int64_t state = kMoments + (bytes_per_element(job.precision) == 2 ? kMaster : 0);
-  const std::int64_t updated = trained_share(plan, stage, w, sharded);
+  const std::int64_t updated = share(w, sharded);
   const auto offloaded = static_cast<std::int64_t>(static_cast<double>(updated) * job.optimizer_offload.value);
   m.optimizer = checked_mul(updated - offloaded, state);
   m.host = checked_mul(offloaded, state + bytes_per_element(job.grad_dtype));

@@ -81,11 +81,11 @@ struct JobSpec {
   AutoCount dp;
   std::int64_t cp = 1;  // ranks that share a sequence
   CpExchange cp_exchange = CpExchange::kRing;
-  std::int64_t ep = 1;  // ranks that share the experts of a layer, carved out of dp x cp (and of tp where expert_tp is 1)
+  std::int64_t ep = 1;         // ranks that share the experts of a layer, carved out of dp x cp (and of tp where expert_tp is 1)
   std::int64_t expert_tp = 1;  // tensor-parallel ranks of one expert
   double expert_skew = 1;      // tokens of the busiest expert rank over the mean
   ExpertDispatch expert_dispatch = ExpertDispatch::kPlain;
-  bool overlap_shared_expert = false;    // the shared expert computes beside the exchange of tokens
+  bool overlap_shared_expert = false;  // the shared expert computes beside the exchange of tokens
   bool overlap_expert_exchange = false;  // exchanges of one micro-batch beside the computation of another
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;   // model chunks per pipeline stage; above 1 the schedule is interleaved
@@ -113,8 +113,6 @@ struct JobSpec {
   AttentionKernel attention = AttentionKernel::kFlash;
   DataType precision = DataType::kBf16;   // of weights and activations
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
-  std::int64_t lora_rank =
-      0;  // above 0: weights are frozen, and adapters of this rank are trained (workloads/parallel/adapters.h)
   Optimizer optimizer = Optimizer::kAdam;
 
   std::optional<std::int64_t> gpus;     // that the job takes; absent: all that its placement leaves it

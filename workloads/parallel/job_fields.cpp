@@ -223,14 +223,10 @@ void add_numerics(FieldTable<JobSpec>& t) {
             {"compiled", Execution::kCompiled, "compiled, with pointwise kernels fused"},
             {"cuda_graphs", Execution::kCudaGraphs, "recorded once, replayed without the host"}})
       .doc("what starts kernels");
-  t.section("software", &JobSpec::software, software_fields())
-      .doc("the training software, which decides kernels and host costs");
+  t.section("software", &JobSpec::software, software_fields()).doc("the training software, which decides kernels and host costs");
   t.choice("grad_dtype", &JobSpec::grad_dtype,
            {{"bf16", DataType::kBf16, "16 bits"}, {"fp32", DataType::kFp32, "32 bits, Megatron-LM's default"}})
       .doc("of gradients, as stored and as reduced");
-  t.field("lora_rank", &JobSpec::lora_rank)
-      .range(0, 1 << 16)
-      .doc("rank of low-rank adapters of attention (LoRA), which alone are trained; 0: all weights are");
   t.choice("optimizer", &JobSpec::optimizer, {{"adam", Optimizer::kAdam, "32-bit master weight and two moments"}})
       .doc("bound by memory bandwidth");
 }

@@ -240,17 +240,6 @@ class Resolver {
     }
   }
 
-  void check_adapters() {
-    if (job_.strategy != Strategy::kDdp) {
-      fail("lora_rank", "frozen weights have no gradients to shard", "strategy: ddp, or lora_rank: 0");
-    }
-    if (job_.model.mla) fail("lora_rank", "adapters of latent attention are not described", "lora_rank: 0");
-    if (job_.schedule != PipelineSchedule::kOneForwardOneBackward && job_.schedule != PipelineSchedule::kGpipe) {
-      fail("lora_rank", "without gradients of weights there is nothing to fill bubbles with",
-           "schedule: 1f1b, or lora_rank: 0");
-    }
-  }
-
   void check_options() {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
@@ -260,7 +249,6 @@ class Resolver {
            fmt::format("{} shards the optimizer already", job_.strategy == Strategy::kFsdp ? "fsdp" : "zero2"),
            "strategy: ddp, or distributed_optimizer: false");
     }
-    if (job_.lora_rank > 0) check_adapters();
     if (job_.recompute_layers && job_.recompute != Recompute::kFull) {
       fail("recompute_layers", "only full recompute has a number of layers", "recompute: full, or no recompute_layers");
     }

@@ -23,8 +23,7 @@ struct TrainingPlan {
   std::int64_t micro_batches = 1;  // per data-parallel rank and step
   std::int64_t global_batch = 1;   // sequences per step
   std::vector<std::int64_t> stage_layers;
-  std::vector<std::int64_t>
-      chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
+  std::vector<std::int64_t> chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
@@ -79,12 +78,8 @@ struct TrainingPlan {
     const std::int64_t tokens = micro_batch_tokens();
     return job.sequence_parallel ? (tokens + tp() - 1) / tp() : tokens;
   }
-  // Only adapters are trained; the weights of the model are frozen.
-  [[nodiscard]] bool has_adapters() const { return job.lora_rank > 0; }
   // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
-  [[nodiscard]] bool splits_backward() const {
-    return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes() && !has_adapters();
-  }
+  [[nodiscard]] bool splits_backward() const { return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes(); }
   // Collectives of a part run in chunks beside its first and its last matrix product.
   [[nodiscard]] bool pipelines_tp() const {
     return job.tp_overlap == TpOverlap::kPipelined && job.sequence_parallel && tp() > 1;

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/wide.h"
-#include "workloads/parallel/adapters.h"
 
 namespace lockstep {
 namespace {
@@ -122,7 +121,6 @@ std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
 }
 
 std::int64_t stage_optimizer_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  if (plan.has_adapters()) return ceil_div(stage_trained_parameters(plan, stage), plan.optimizer_shards());
   const std::int64_t experts = stage_expert_parameters(plan, stage);
   return ceil_div(stage_parameters(plan, stage) - experts, plan.optimizer_shards()) +
          ceil_div(experts, plan.expert_optimizer_shards());

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/field_table.h"
-#include "base/quantity.h"
 #include "sim/experiment/training_rows/measured_step.h"
 #include "sim/experiment/training_rows/plan_cells.h"
 
@@ -16,8 +15,7 @@ namespace {
 constexpr const char* kDense = "gpt-175b";   // geometry where a name says nothing: plain MLP of 4 h, as many KV heads as heads
 constexpr const char* kGated = "llama3-8b";  // ... and any other shape
 
-bool is_lora(const TrainingRow& row) { return contains(row.text("model"), "lora") || contains(row.text("source"), "lora"); }
-
+// "4" where a cell is blank but the shipped model has it; nothing where neither does.
 class JobWriter {
  public:
   JobWriter(const TrainingRow& row, const TrainingRules& rules, const ConfigLibrary& library)
@@ -161,7 +159,6 @@ class JobWriter {
       set("recompute", recompute.starts_with("full") ? "full" : recompute.starts_with("selective") ? "selective" : "none");
     }
     set_usual("attention");
-    if (is_lora(row_)) set("lora_rank", lora_rank());
     set("precision", precision());
     const std::string_view notes = row_.text("notes");
     if (contains(notes, "mp_mode=PURE")) {
@@ -176,14 +173,6 @@ class JobWriter {
     } else {
       set_usual("execution");
     }
-  }
-
-  // "LoRA r16"; NeMo's recipes have 16 too.
-  [[nodiscard]] std::int64_t lora_rank() const {
-    constexpr std::int64_t usual_rank = 16;
-    const std::string name = squeezed(row_.text("model"));
-    const std::size_t at = name.find("lorar");
-    return at == std::string::npos ? usual_rank : parse_int(name.substr(at + 5)).value.value_or(usual_rank);
   }
 
   [[nodiscard]] std::string precision() const {
@@ -274,7 +263,7 @@ RowJob job_of_row(const TrainingRow& row, const TrainingRules& rules, const Conf
 
 RowPart part_of(const TrainingRow& row, const RowJob& job) {
   if (job.plan.job.model.moe) return RowPart::kExperts;
-  if (is_lora(row)) return RowPart::kLora;
+  if (contains(row.text("model"), "lora")) return RowPart::kLora;
   if (row.text("zero_stage") == "3" && job.software.framework == "deepspeed" && job.software.released < "2022")
     return RowPart::kZero3;
   return RowPart::kAll;
