@@ -220,6 +220,20 @@ TEST(JobOfRow, TheClusterIsThatOfTheWordsOrTheServersOwn) {
   EXPECT_EQ(half.server->gpus, 4);
 }
 
+// "LoRA r8" says the rank; a bare word, and a recipe that calls its task so, mean that of the MLPerf benchmark. Fine-tuning of all weights next
+// to LoRA in one table is none.
+TEST(JobOfRow, TrainsAdaptersWhereTheRowSaysLora) {
+  const auto lora = [](const Cells& cells) {
+    const RowJob of_row = job(gpt(cells));
+    EXPECT_EQ(of_row.refusal, "");
+    return of_row.plan.job.lora ? of_row.plan.job.lora->rank : 0;
+  };
+  EXPECT_EQ(lora({{"model", "GPT 22B LoRA r8"}}), 8);
+  EXPECT_EQ(lora({{"model", "GPT 22B LORA"}}), 16);
+  EXPECT_EQ(lora({{"notes", "container 26.06; task LoRA Performance; dropless"}}), 16);
+  EXPECT_EQ(lora({{"model", "GPT 22B SFT"}, {"notes", "tokens/s of LoRA rows are 4x"}}), 0);
+}
+
 // 4 sequences of 2048 tokens; 8 GPUs at 1000 tokens/s each take 1.024 s. A log of 4 samples/s says 1 s, near the printed 1.42 s; one of
 // 8000 counts tokens.
 TEST(MeasuredStep, PrefersTheLogThenTheTimeThenTheTokens) {
