@@ -23,8 +23,14 @@ std::int64_t operand_bytes(const TrainingPlan& plan, std::int64_t values) {
       return checked_mul(values, activation_bytes(plan));
   }
 }
+// The same of the weights of a part, some of which may be frozen.
+std::int64_t operand_bytes(const TrainingPlan& plan, ModelPart part, std::int64_t values) {
+  if (!plan.trains_adapters()) return operand_bytes(plan, values);
+  return plan.job.lora->adapts(part) ? checked_mul(values, activation_bytes(plan)) : 0;
+}
 // Of a value that both a product of weights and another kernel read: once where they read the same.
 std::int64_t shared_bytes(const TrainingPlan& plan, std::int64_t values) {
+  if (plan.trains_adapters()) return checked_mul(values, activation_bytes(plan));
   const std::int64_t kept = checked_mul(values, activation_bytes(plan));
   const bool is_cast = bytes_per_element(plan.job.precision) == 2 && plan.job.precision != DataType::kBf16 &&
                        plan.job.precision != DataType::kFp16;
@@ -45,7 +51,7 @@ std::int64_t latent_bytes(const TrainingPlan& plan, const MlaSpec& mla) {
   const std::int64_t tokens =
       plan.job.sequence_parallel ? ceil_div(plan.micro_batch_tokens(), plan.tp()) : plan.micro_batch_tokens();
   const std::int64_t latents = checked_mul(tokens, mla.q_rank + mla.kv_rank);
-  return checked_mul(latents, activation_bytes(plan)) + operand_bytes(plan, latents);
+  return checked_mul(latents, activation_bytes(plan)) + operand_bytes(plan, ModelPart::kAttention, latents);
 }
 
 // Queries, keys, values and the output of the core, with what leads to them.
@@ -69,9 +75,19 @@ std::int64_t attention_bytes(const TrainingPlan& plan) {
 }
 
 // Inputs of the activation function and of the down projection.
-std::int64_t feed_forward_bytes(const TrainingPlan& plan, std::int64_t tokens, std::int64_t ffn) {
+std::int64_t feed_forward_bytes(const TrainingPlan& plan, ModelPart part, std::int64_t tokens, std::int64_t ffn) {
   const std::int64_t values = checked_mul(tokens, ffn);
-  return checked_mul((plan.job.model.is_gated ? 2 : 1) * values, activation_bytes(plan)) + operand_bytes(plan, values);
+  return checked_mul((plan.job.model.is_gated ? 2 : 1) * values, activation_bytes(plan)) + operand_bytes(plan, part, values);
+}
+
+// What adapters of a part read and what is between their products. Two parts behind one norm read the same.
+std::int64_t adapter_bytes(const TrainingPlan& plan, ModelPart part, bool is_read_already) {
+  const TransformerSpec& m = plan.job.model;
+  const std::int64_t tokens = plan.micro_batch_tokens();
+  const std::int64_t adapters = adapter_count(m, *plan.job.lora, part);
+  if (adapters == 0) return 0;
+  const std::int64_t input = is_read_already ? 0 : m.hidden;
+  return checked_mul(checked_mul(tokens, input + adapters * plan.job.lora->rank), activation_bytes(plan));
 }
 
 // What both kinds of layer keep per token of the residual stream: inputs of the norms and of the parts, masks of the two branches.
@@ -80,7 +96,13 @@ std::int64_t residual_bytes(const TrainingPlan& plan) {
   const std::int64_t values = hidden_values(plan);
   const std::int64_t norm_inputs = m.has_parallel_parts ? 1 : 2;
   const std::int64_t part_inputs = m.has_one_norm ? 1 : 2;
-  std::int64_t bytes = norm_inputs * activation_bytes(plan) * values + part_inputs * operand_bytes(plan, values);
+  std::int64_t bytes = norm_inputs * activation_bytes(plan) * values;
+  if (plan.trains_adapters()) {
+    const bool reads_same = m.has_one_norm && plan.job.lora->adapts(ModelPart::kAttention);
+    bytes += adapter_bytes(plan, ModelPart::kAttention, false) + adapter_bytes(plan, ModelPart::kMlp, reads_same);
+  } else {
+    bytes += part_inputs * operand_bytes(plan, values);
+  }
   if (m.has_dropout) bytes += 2 * values;
   return bytes;
 }
@@ -121,7 +143,8 @@ std::int64_t end_activations(const TrainingPlan& plan, std::int64_t stage, const
   if (plan.holds_head(stage)) {
     const std::int64_t heads = 1 + plan.job.model.mtp_layers;
     const std::int64_t softmax = checked_mul(kStatistic * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
-    bytes += checked_mul(heads, 2 * activation_bytes(plan) * hidden_values(plan) + softmax);
+    const std::int64_t inputs_of_head = plan.trains_adapters() ? 1 : 2;  // of the norm, and of the logits
+    bytes += checked_mul(heads, inputs_of_head * activation_bytes(plan) * hidden_values(plan) + softmax);
     const bool is_recomputed = plan.job.recompute == Recompute::kFull && !plan.job.recompute_layers;
     const std::int64_t inputs = checked_mul(heads - 1, activation_bytes(plan) * hidden_values(plan));
     bytes += is_recomputed ? inputs : layers_bytes(plan, prediction_layer_counts(plan));
@@ -175,7 +198,8 @@ std::int64_t expert_tokens(const TrainingPlan& plan) {
 
 std::int64_t layer_activation_bytes(const TrainingPlan& plan) {
   const std::int64_t ffn = ceil_div(plan.job.model.ffn, plan.tp());
-  return residual_bytes(plan) + attention_bytes(plan) + feed_forward_bytes(plan, plan.micro_batch_tokens(), ffn);
+  return residual_bytes(plan) + attention_bytes(plan) +
+         feed_forward_bytes(plan, ModelPart::kMlp, plan.micro_batch_tokens(), ffn);
 }
 
 std::int64_t expert_layer_activation_bytes(const TrainingPlan& plan) {
@@ -185,9 +209,11 @@ std::int64_t expert_layer_activation_bytes(const TrainingPlan& plan) {
       plan.job.sequence_parallel ? ceil_div(plan.micro_batch_tokens(), plan.tp()) : plan.micro_batch_tokens();
   bytes += checked_mul(2 * kStatistic * routed, moe.experts);  // scores before and after their softmax
   const std::int64_t arrived = expert_tokens(plan);
-  bytes += operand_bytes(plan, checked_mul(arrived, plan.job.model.hidden));
-  bytes += feed_forward_bytes(plan, arrived, ceil_div(moe.ffn, plan.job.expert_tp));
-  if (moe.shared_ffn > 0) bytes += feed_forward_bytes(plan, plan.micro_batch_tokens(), ceil_div(moe.shared_ffn, plan.tp()));
+  bytes += operand_bytes(plan, ModelPart::kExperts, checked_mul(arrived, plan.job.model.hidden));
+  bytes += feed_forward_bytes(plan, ModelPart::kExperts, arrived, ceil_div(moe.ffn, plan.job.expert_tp));
+  if (moe.shared_ffn == 0) return bytes;
+  const std::int64_t shared = ceil_div(moe.shared_ffn, plan.tp());
+  bytes += feed_forward_bytes(plan, ModelPart::kMoe, plan.micro_batch_tokens(), shared);
   return bytes;
 }
 

@@ -23,7 +23,8 @@ struct TrainingPlan {
   std::int64_t micro_batches = 1;  // per data-parallel rank and step
   std::int64_t global_batch = 1;   // sequences per step
   std::vector<std::int64_t> stage_layers;
-  std::vector<std::int64_t> chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
+  std::vector<std::int64_t>
+      chunk_sizes;  // layers of each chunk, in model order, where those of a stage differ; empty: equal ones
 
   [[nodiscard]] std::int64_t tp() const { return layout.sizes().tp; }
   [[nodiscard]] std::int64_t pp() const { return layout.sizes().pp; }
@@ -78,8 +79,12 @@ struct TrainingPlan {
     const std::int64_t tokens = micro_batch_tokens();
     return job.sequence_parallel ? (tokens + tp() - 1) / tp() : tokens;
   }
-  // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
-  [[nodiscard]] bool splits_backward() const { return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes(); }
+  // The weights of the model are frozen and low-rank adapters trained beside them.
+  [[nodiscard]] bool trains_adapters() const { return job.lora.has_value(); }
+  // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives. Frozen weights have none.
+  [[nodiscard]] bool splits_backward() const {
+    return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes() && !trains_adapters();
+  }
   // Collectives of a part run in chunks beside its first and its last matrix product.
   [[nodiscard]] bool pipelines_tp() const {
     return job.tp_overlap == TpOverlap::kPipelined && job.sequence_parallel && tp() > 1;
@@ -92,6 +97,8 @@ struct TrainingPlan {
   [[nodiscard]] bool has_embedding_copy() const {
     return job.model.has_tied_embeddings && pp() > 1 && !has_upward_chunk(job.schedule);
   }
+  // ... and adds up its gradient with that of the first.
+  [[nodiscard]] bool ties_gradients() const { return has_embedding_copy() && !trains_adapters(); }
   // Known by measurement: no geometry, hence no FLOPs, tokens or memory, and data parallelism only.
   [[nodiscard]] bool has_profile() const { return job.profile.has_value(); }
 };

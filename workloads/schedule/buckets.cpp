@@ -21,7 +21,7 @@ class BucketFiller {
         out_(out) {}
 
   void add_part(const GradientPoint& point) {
-    const std::vector<ParameterTensor> tensors = stage_tensors(plan_, point.part);
+    const std::vector<ParameterTensor> tensors = trained_tensors(plan_, point.part);
     for (auto t = tensors.rbegin(); t != tensors.rend(); ++t) {
       elements_ = checked_add(elements_, t->rank_elements(plan_.weight_cuts()));
       last_ = point;

@@ -49,8 +49,8 @@ void SlotWriter::experts_backward(const Unit& unit) {
   compute_experts(false);
   reduce_ready(unit, ModelPart::kExperts);
   if (has_shared) {
-    enter_part();  // the gradient of what the shared expert left
-    enter_part();  // its input
+    enter_part();    // the gradient of what the shared expert left
+    gather_saved();  // its input
   }
   if (plan_.job.overlap_shared_expert) {
     settle_exchange();

@@ -142,8 +142,10 @@ void SlotWriter::backward(const Unit& unit) {
   use_gather(unit);
   if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
-    enter_part();
-    if (!plan_.splits_passes()) compute(ModelPart::kEmbedding, false);
+    if (!plan_.trains_adapters()) {
+      enter_part();
+      if (!plan_.splits_passes()) compute(ModelPart::kEmbedding, false);
+    }
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
     for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
@@ -173,10 +175,14 @@ void SlotWriter::weight_gradients(const Unit& unit) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) gradient(*part);
 }
 
-// Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
+// For the gradient of the weights that the saved norm output meets. Frozen ones have none, and adapters keep what they read, gathered.
+void SlotWriter::gather_saved() {
+  if (!plan_.trains_adapters()) enter_part();
+}
+
 void SlotWriter::part_backward(ModelPart part) {
   if (!plan_.splits_backward()) {
-    enter_part();
+    gather_saved();
     compute(part, false);
     leave_part();
     return;
@@ -270,7 +276,7 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
   if (plan_.splits_passes() && unit.action.pass != Pass::kWeight) return;
   if (is_fsdp_) {
-    if (part == ModelPart::kExperts && plan_.expert_replicas() > 1) {
+    if (part == ModelPart::kExperts && plan_.expert_replicas() > 1 && program_.messages_.expert_grads > 0) {
       scatter_gradient(CommFamily::kExpertReduce, program_.messages_.expert_grads);
     }
     if (plan_.replicas() == 1) return;
@@ -330,7 +336,7 @@ void SlotWriter::finish() {
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
   if (pushed(Stream::kDpReplicate) > 0) wait_all(Stream::kCompute, Stream::kDpReplicate);
   if (plan_.weight_copies() > 1) add_copies();
-  if (plan_.has_embedding_copy() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
+  if (plan_.ties_gradients() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
     wait_all(Stream::kTie, Stream::kCompute);
     collective(Stream::kTie, CommFamily::kTie, CollectiveKind::kAllReduce, program_.messages_.tie);
     wait_all(Stream::kCompute, Stream::kTie);

@@ -68,8 +68,9 @@ class SlotWriter {
   void compute(ModelPart part, bool is_forward) { compute(part_kernel_id(part, is_forward)); }
   void collective(Stream stream, CommFamily family, CollectiveKind kind, std::int64_t bytes);
   void tp_collective(CollectiveKind kind, std::int64_t bytes);
-  void enter_part();  // hidden states a part needs whole
-  void leave_part();  // partial sums a part leaves
+  void enter_part();    // hidden states a part needs whole
+  void gather_saved();  // ... and read forward, in backward
+  void leave_part();    // partial sums a part leaves
 
   void forward(const Unit& unit);
   void backward(const Unit& unit);

@@ -73,14 +73,19 @@ void TrainingProgram::build_layer_units() {
   for (const bool has_experts : {false, true}) {
     if (has_experts && !plan_.job.model.moe) break;
     std::int64_t unit = layer_parameters(plan_, has_experts);
-    if (has_experts && !has_groups) unit += stage_part_parameters(plan_, ModelPart::kExperts);
+    std::int64_t trained = trained_layer_parameters(plan_, has_experts);
+    if (has_experts && !has_groups) {
+      unit += stage_part_parameters(plan_, ModelPart::kExperts);
+      trained += trained_part_parameters(plan_, ModelPart::kExperts);
+    }
     messages_.layer_weights[has_experts ? 1 : 0] = padded_bytes(unit, plan_.optimizer_shards(), plan_.job.precision);
-    messages_.layer_grads[has_experts ? 1 : 0] = padded_bytes(unit, plan_.optimizer_shards(), plan_.job.grad_dtype);
+    messages_.layer_grads[has_experts ? 1 : 0] = padded_bytes(trained, plan_.optimizer_shards(), plan_.job.grad_dtype);
   }
   if (!has_groups) return;
   const std::int64_t experts = stage_part_parameters(plan_, ModelPart::kExperts);
   messages_.expert_weights = padded_bytes(experts, plan_.expert_optimizer_shards(), plan_.job.precision);
-  messages_.expert_grads = padded_bytes(experts, plan_.expert_optimizer_shards(), plan_.job.grad_dtype);
+  const std::int64_t trained = trained_part_parameters(plan_, ModelPart::kExperts);
+  messages_.expert_grads = padded_bytes(trained, plan_.expert_optimizer_shards(), plan_.job.grad_dtype);
 }
 
 // Latent attention exchanges keys and values as they leave the up-projection.
@@ -114,7 +119,7 @@ void TrainingProgram::build_stages() {
       if (chunk.has_embedding) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
       if (chunk.has_head) root += stage_part_parameters(plan_, ModelPart::kHead);
       data.root_weights.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision));
-      data.root_grads.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype));
+      data.root_grads.push_back(padded_bytes(plan_.trains_adapters() ? 0 : root, plan_.optimizer_shards(), plan_.job.grad_dtype));
     }
     const std::int64_t own = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
     data.copied_grads = plan_.weight_copies() > 1 ? checked_mul(own, bytes_per_element(plan_.job.grad_dtype)) : 0;
@@ -166,7 +171,7 @@ std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
       if (plan_.replicas() == 1) return 0;
       return bit(is_sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
     case CommFamily::kTie:
-      return plan_.has_embedding_copy() ? bit(CollectiveKind::kAllReduce) : 0;
+      return plan_.ties_gradients() ? bit(CollectiveKind::kAllReduce) : 0;
     case CommFamily::kDpReplicate:
       return plan_.is_hybrid() ? bit(CollectiveKind::kAllReduce) : 0;
     case CommFamily::kCp:
