@@ -9,6 +9,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb run_verb();
 [[nodiscard]] Verb collective_verb();
 [[nodiscard]] Verb traffic_verb();
+[[nodiscard]] Verb explain_verb();
 [[nodiscard]] Verb sweep_verb();
 [[nodiscard]] Verb validate_verb();
 [[nodiscard]] Verb calibrate_verb();
