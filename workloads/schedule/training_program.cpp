@@ -119,7 +119,8 @@ void TrainingProgram::build_stages() {
       if (chunk.has_embedding) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
       if (chunk.has_head) root += stage_part_parameters(plan_, ModelPart::kHead);
       data.root_weights.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision));
-      data.root_grads.push_back(padded_bytes(plan_.trains_adapters() ? 0 : root, plan_.optimizer_shards(), plan_.job.grad_dtype));
+      data.root_grads.push_back(
+          padded_bytes(plan_.trains_adapters() ? 0 : root, plan_.optimizer_shards(), plan_.job.grad_dtype));
     }
     const std::int64_t own = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
     data.copied_grads = plan_.weight_copies() > 1 ? checked_mul(own, bytes_per_element(plan_.job.grad_dtype)) : 0;
