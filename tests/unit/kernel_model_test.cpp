@@ -9,6 +9,7 @@
 #include "topology/gpu_variation.h"
 #include "workloads/kernels/performance.h"
 #include "workloads/kernels/transformer_kernels.h"
+#include "workloads/schedule/part_slices.h"
 
 namespace lockstep {
 namespace {
@@ -153,12 +154,13 @@ TEST(KernelModel, SlicesAddUpToThePart) {
     for (const Direction d : {Direction::kForward, Direction::kBackward}) {
       double flops = 0;
       double bytes = 0;
-      for (const PartSlice slice : {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit}) {
-        for (const KernelWork& w : part_kernels(plan, part, d, {}, slice)) flops += w.flops, bytes += w.bytes;
+      const std::vector<KernelWork> all = part_kernels(plan, part, d);
+      for (const OverlapSlice slice : kOverlapSlices) {
+        for (const KernelWork& w : slice_kernels(plan, part, slice, all)) flops += w.flops, bytes += w.bytes;
       }
       double all_flops = 0;
       double all_bytes = 0;
-      for (const KernelWork& w : part_kernels(plan, part, d)) all_flops += w.flops, all_bytes += w.bytes;
+      for (const KernelWork& w : all) all_flops += w.flops, all_bytes += w.bytes;
       EXPECT_DOUBLE_EQ(flops, all_flops);
       EXPECT_DOUBLE_EQ(bytes, all_bytes);
     }

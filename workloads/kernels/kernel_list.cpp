@@ -44,11 +44,6 @@ RankSizes::RankSizes(const TrainingPlan& p)
       grad(static_cast<double>(bytes_per_element(p.job.grad_dtype))),
       norm_tokens(tokens / (p.job.sequence_parallel ? static_cast<double>(p.tp()) : 1.0)) {}
 
-void KernelList::add(KernelWork work) {
-  work.slice = slice_;
-  works_.push_back(work);
-}
-
 bool KernelList::is_weight_gradient_apart(const Projection& p) const { return p.is_entry && plan_.splits_backward(); }
 
 KernelWork KernelList::work_of(const Projection& p, const GemmShape& s) {

@@ -56,10 +56,9 @@ class KernelList {
   [[nodiscard]] const KernelChoice& choice() const { return choice_; }
   [[nodiscard]] bool is_forward() const { return direction_ == Direction::kForward; }
   [[nodiscard]] bool is_backward() const { return direction_ == Direction::kBackward; }
-  void set_slice(PartSlice slice) { slice_ = slice; }
   [[nodiscard]] std::vector<KernelWork> take() { return std::move(works_); }
 
-  void add(KernelWork work);
+  void add(const KernelWork& work) { works_.push_back(work); }
   // Forward the product; backward dX = dY W^T and dW += X^T dY, of which Direction::kWeightGradient may hold the second.
   void product(const Projection& p);
   // Reads and writes of `elements` activations, so many passes over them.
@@ -80,7 +79,6 @@ class KernelList {
   RankSizes sizes_;
   Direction direction_;
   KernelChoice choice_;
-  PartSlice slice_ = PartSlice::kMiddle;
   std::vector<KernelWork> works_;
 };
 

@@ -28,27 +28,19 @@ struct FeedForward {
   double ffn = 0;
   double batch = 1;
   bool is_dense = false;
-  bool is_sliced = true;  // entry, middle and exit as of a part; otherwise all in the slice at hand
 };
 
 void feed_forward(KernelList& out, const FeedForward& f) {
   const double hidden = out.sizes().hidden;
   const double b = branches(out);
-  const auto enter = [&](PartSlice slice) {
-    if (f.is_sliced) out.set_slice(slice);
-  };
-  enter(PartSlice::kEntry);
   out.product({.name = f.up, .m = f.m, .n = b * f.ffn, .k = hidden, .batch = f.batch, .is_entry = f.is_dense});
-  enter(PartSlice::kMiddle);
   // Reads every branch, writes the product; backward reads both and the gradient, and writes every branch's gradient. Eager: gated, the
   // function of the gate, then the product; plain, the bias, then the function.
   const double biases = out.model().has_linear_biases ? 1 : 0;
   const double eager = out.model().is_gated ? 2 : 1 + biases;
   out.pointwise(f.activation, f.batch * f.m * f.ffn, {b + 1, 2 * b + 1},
                 {out.model().is_gated ? 5 : 2 + 2 * biases, 3 * eager + 2, eager});
-  enter(PartSlice::kExit);
   out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch, .is_exit = f.is_dense});
-  enter(PartSlice::kMiddle);
 }
 
 double routed_tokens(const KernelList& out) {
@@ -80,23 +72,19 @@ void router_kernels(KernelList& out) {
   const MoeSpec& moe = *out.model().moe;
   const RankSizes& s = out.sizes();
   const double tokens = routed_tokens(out);
-  // The shared expert is the middle, everything else of the part the entry: it may run beside the exchange of tokens.
-  out.set_slice(PartSlice::kEntry);
   out.norm();
   out.product({.name = "router", .m = tokens, .n = as_double(moe.experts), .k = s.hidden, .is_quantised = false});
   // Scores in 32 bits: softmax or sigmoid, top-k, mask and map of the chosen.
   constexpr double kScorePasses = 2 * 6;  // in 16-bit values
   out.memory("top_k", tokens * as_double(moe.experts), kScorePasses, kScorePasses, 6);
   out.memory("permute", copies(out) * s.hidden, 2, 2, 2);
-  out.set_slice(PartSlice::kMiddle);
   if (moe.shared_ffn == 0) return;
   feed_forward(out, {.up = "shared_up",
                      .activation = "shared_activation",
                      .down = "shared_down",
                      .m = s.tokens,
                      .ffn = as_double(ceil_div(moe.shared_ffn, out.plan().tp())),
-                     .is_dense = true,
-                     .is_sliced = false});
+                     .is_dense = true});
 }
 
 void expert_kernels(KernelList& out) {

@@ -64,10 +64,6 @@ struct GpuPerformance {
 // kLinear: a matrix product with weights of a layer, in the job's precision; kGemm: any other, in 16 bits.
 enum class KernelClass : std::uint8_t { kMemory, kGemm, kLinear, kAttentionForward, kAttentionBackward };
 
-// Where in its part of a layer a kernel runs: the product of the part's input (qkv, up), the product of its output (attention output,
-// down), or elsewhere.
-enum class PartSlice : std::uint8_t { kAll, kEntry, kMiddle, kExit };
-
 // One kernel as executed.
 struct KernelWork {
   const char* name = "";
@@ -76,7 +72,6 @@ struct KernelWork {
   double bytes = 0;
   ProductShape shape = {};   // of matrix products
   double exposed_bytes = 0;  // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
-  PartSlice slice = PartSlice::kMiddle;
   double operations = 1;    // of the framework that the host starts for it
   double expert_parts = 0;  // besides, in units of HostCosts::expert_part_s
   double steps = 0;         // ... and of step_s

@@ -20,9 +20,7 @@ void embedding_kernels(KernelList& out) {
 void head_kernels(KernelList& out) {
   const RankSizes& s = out.sizes();
   out.norm();
-  out.set_slice(PartSlice::kEntry);
   out.product({.name = "logits", .m = s.tokens, .n = s.rank_vocab, .k = s.hidden, .is_entry = true, .is_quantised = false});
-  out.set_slice(PartSlice::kMiddle);
   // Cross-entropy in 32 bits, fused: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the probabilities (4) and writes
   // 16-bit gradients (2). Kernel by kernel it is more: see KernelChoice.
   const double bytes = s.tokens * s.rank_vocab * out.choice().loss_bytes;
@@ -51,14 +49,11 @@ void add_part(KernelList& out, ModelPart part) {
 
 }  // namespace
 
-std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice,
-                                     PartSlice slice) {
+std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice) {
   KernelList list(plan, direction, choice);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
-  std::erase_if(works, [slice](const KernelWork& w) {
-    return (w.bytes <= 0 && w.expert_parts <= 0) || (slice != PartSlice::kAll && w.slice != slice);
-  });
+  std::erase_if(works, [](const KernelWork& w) { return w.bytes <= 0 && w.expert_parts <= 0; });
   return works;
 }
 

@@ -6,7 +6,7 @@
 // Source of the flops: MLM = Megatron-LM's num_floating_point_operations; a fused causal core executes half of the square
 // forward and 2.5 times that backward (it multiplies q and k once more; Dao 2023, arXiv 2307.08691), the unfused core executes
 // the whole square. Bytes count every tensor a kernel must read or write once, 16-bit activations; sequence parallelism cuts
-// norms, residuals and dropout by tp. Not modelled: kernel fusion beyond this list, launch gaps.
+// norms, residuals and dropout by tp. Not modelled: kernel fusion beyond this list.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the
 // forward kernels again, but does include that of the attention core (Recompute::kSelective).
-// Of the slices of a part kEntry, kMiddle and kExit together are kAll; norms and residuals are of the middle.
 [[nodiscard]] std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
-                                                   const KernelChoice& choice = {}, PartSlice slice = PartSlice::kAll);
+                                                   const KernelChoice& choice = {});
 
 // Adam over `parameters` local parameters: reads gradient, master weight and two moments, writes the last three and the
 // 16-bit weight. Bound by memory.
