@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The feed-forward part of a layer: dense, or routed to experts.
 //
-// A rank routes its tokens, those of its part of the sequence where tensor parallelism leaves experts whole (expert_tp 1 with sequence
-// parallelism). It sends top_k copies of each and, routing being balanced, receives as many; the busiest rank receives expert_skew times
-// that, and everybody waits for it, so every rank computes as much. Permuting tokens by expert moves every copy once in and once out, at
-// the sender and, where a rank holds several experts, at the receiver.
+// A rank routes its tokens, those of its part of the sequence under sequence parallelism. It sends top_k copies of each and, routing being
+// balanced, receives as many; the busiest rank receives expert_skew times that, and everybody waits for it, so every rank computes as
+// much. Experts that are cut by tp (expert_tp = tp) compute what all partners have received, gathered; without sequence parallelism
+// partners hold the same tokens, and there is nothing to gather. Permuting tokens by expert moves every copy once in and once out, at the
+// sender and, where a rank holds several experts, at the receiver (workloads/schedule/expert_writer.cpp).
 // Not modelled: tokens dropped or padded by capacity factors.
 #include "workloads/kernels/kernel_list.h"
 
@@ -43,14 +44,17 @@ void feed_forward(KernelList& out, const FeedForward& f) {
   out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch, .is_exit = f.is_dense});
 }
 
-double routed_tokens(const KernelList& out) {
-  const JobSpec& job = out.plan().job;
-  const bool is_cut = job.sequence_parallel && job.expert_tp == 1;
-  return is_cut ? out.sizes().norm_tokens : out.sizes().tokens;
-}
+double routed_tokens(const KernelList& out) { return as_double(out.plan().own_tokens()); }
 
 // Copies of tokens that a rank sends to experts.
 double copies(const KernelList& out) { return routed_tokens(out) * as_double(out.model().moe->top_k); }
+
+// Copies that the experts of a rank compute.
+double received(const KernelList& out) {
+  const JobSpec& job = out.plan().job;
+  const std::int64_t partners = job.sequence_parallel ? job.expert_tp : 1;
+  return copies(out) * job.expert_skew * as_double(partners);
+}
 
 std::int64_t experts_of_rank(const KernelList& out) { return ceil_div(out.model().moe->experts, out.plan().job.ep); }
 
@@ -92,7 +96,7 @@ void expert_kernels(KernelList& out) {
   const MoeSpec& moe = *out.model().moe;
   const JobSpec& job = out.plan().job;
   const double experts = as_double(experts_of_rank(out));
-  const double rows = copies(out) * job.expert_skew;
+  const double rows = received(out);
   if (out.is_forward() || out.is_backward()) {
     out.add({.name = "counts", .operations = 0, .expert_parts = out.is_forward() ? 1.0 : kBackwardHost});
   }
