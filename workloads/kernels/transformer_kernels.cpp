@@ -49,7 +49,8 @@ void add_part(KernelList& out, ModelPart part) {
 
 }  // namespace
 
-std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice) {
+std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
+                                     const KernelChoice& choice) {
   KernelList list(plan, direction, choice);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
@@ -61,9 +62,17 @@ std::vector<KernelWork> optimizer_kernels(const TrainingPlan& plan, std::int64_t
   constexpr double state = 3 * 4;  // master weight and two moments, 32 bits
   const auto grad = static_cast<double>(bytes_per_element(plan.job.grad_dtype));
   const auto weight = static_cast<double>(bytes_per_element(plan.job.precision));
-  KernelWork adam = memory_kernel("adam", static_cast<double>(parameters) * (2 * state + grad + weight));
+  const double on_host = static_cast<double>(parameters) * plan.job.optimizer_offload.value;
+  const double on_gpu = static_cast<double>(parameters) - on_host;
+  KernelWork adam = memory_kernel("adam", on_gpu * (2 * state + grad + weight));
   adam.steps = 1;
-  return {adam};
+  if (on_host <= 0) return {adam};
+  const auto host_kernel = [](const char* name, KernelClass kind, double bytes) {
+    return KernelWork{.name = name, .kind = kind, .bytes = bytes};
+  };
+  return {adam, host_kernel("gradients_to_host", KernelClass::kHostCopy, on_host * grad),
+          host_kernel("adam_on_host", KernelClass::kHostMemory, on_host * (2 * state + grad + weight)),
+          host_kernel("weights_from_host", KernelClass::kHostCopy, on_host * weight)};
 }
 
 }  // namespace lockstep

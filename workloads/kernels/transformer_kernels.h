@@ -27,7 +27,9 @@ enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
                                                    const KernelChoice& choice = {});
 
 // Adam over `parameters` local parameters: reads gradient, master weight and two moments, writes the last three and the
-// 16-bit weight. Bound by memory.
+// 16-bit weight. Bound by memory. The share that optimizer_offload leaves to the host goes one thing after the other: gradients out, the
+// same reads and writes in the memory of the host, weights back (ZeRO-Offload, Ren et al. 2021, arXiv 2101.06840).
+// Not modelled: gradients that leave during backward, copies beside the update, cores too slow for the memory.
 [[nodiscard]] std::vector<KernelWork> optimizer_kernels(const TrainingPlan& plan, std::int64_t parameters);
 
 }  // namespace lockstep
