@@ -43,7 +43,9 @@ TEST(Upgrades, OfHardwareNeverCostTime) {
     const Explanation e = explained("llama3.2-1b-ddp", with(kSmall, plan), true);
     for (const UpgradeResult& u : e.upgrades) {
       EXPECT_NE(u.gain.has_value(), !u.reason.empty()) << u.name;
-      if (u.gain && !u.is_plan) EXPECT_GE(*u.gain, -1e-9) << u.name;
+      if (u.gain && !u.is_plan) {
+        EXPECT_GE(*u.gain, -1e-9) << u.name;
+      }
     }
     EXPECT_TRUE(std::is_sorted(e.upgrades.begin(), e.upgrades.end(), [](const UpgradeResult& a, const UpgradeResult& b) {
       return a.gain.value_or(-2) > b.gain.value_or(-2);
