@@ -15,10 +15,11 @@ namespace fs = std::filesystem;
 constexpr struct {
   std::string_view kind;
   std::string_view folder;
-} kFolders[] = {
-    {"cluster", "clusters"},      {"job", "jobs"},         {"model", "models"},           {"scenario", "scenarios"},
-    {"sweep", "sweeps"},          {"gpu", "hardware/gpu"}, {"server", "hardware/server"}, {"network", "hardware/network"},
-    {"tuning", "hardware/tuning"}, {"software", "hardware/software"}};
+} kFolders[] = {{"cluster", "clusters"},       {"job", "jobs"},
+                {"model", "models"},           {"scenario", "scenarios"},
+                {"sweep", "sweeps"},           {"gpu", "hardware/gpu"},
+                {"server", "hardware/server"}, {"network", "hardware/network"},
+                {"tuning", "hardware/tuning"}, {"software", "hardware/software"}};
 
 bool is_file_reference(const std::string& reference) {
   return reference.find('/') != std::string::npos || reference.ends_with(".yaml") || reference.ends_with(".yml") ||

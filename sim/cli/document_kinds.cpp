@@ -3,6 +3,7 @@
 
 #include "sim/experiment/scenario.h"
 #include "sim/experiment/sweep/sweep.h"
+#include "sim/experiment/trace_spec.h"
 #include "topology/cluster_spec.h"
 #include "workloads/import/model_document.h"
 #include "workloads/parallel/job.h"
@@ -39,6 +40,7 @@ std::vector<DocumentKind> document_kinds() {
       model_kind(),
       document_kind("a job on a cluster", &scenario_fields),
       sweep_kind(),
+      document_kind("a recorded run to replay", &trace_fields),
       document_kind("a server: GPUs and how they are wired", &server_fields),
       document_kind("a GPU: peaks, memory, NVLink, efficiency", &gpu_fields),
       document_kind("a transport with its NICs", &network_fields),

@@ -26,7 +26,7 @@ struct Topic {
 };
 
 std::vector<Topic> topics() {
-  return {{"hardware", {"gpu", "server", "network", "tuning"}},
+  return {{"hardware", {"gpu", "server", "network", "tuning", "software"}},
           {"clusters", {"cluster"}},
           {"models", {"model"}},
           {"jobs", {"job"}},

@@ -8,6 +8,7 @@
 #include "base/field_table.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/run_trace.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/scenario.h"
 #include "sim/experiment/shared_run.h"
@@ -65,6 +66,7 @@ int exit_code(const VerbContext& context, const std::string& plan, const RunResu
 }
 
 int run(const VerbContext& context) {
+  if (const std::optional<int> code = run_trace_document(context)) return *code;
   const Arguments& arguments = context.arguments;
   Diagnostics diagnostics;
   ReadContext read(diagnostics, &context.library);

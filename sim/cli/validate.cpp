@@ -8,12 +8,14 @@
 #include <ostream>
 #include <thread>
 
+#include "base/write_file.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/calibration/calibration.h"
 #include "sim/experiment/validation.h"
 #include "sim/report/calibration_report.h"
+#include "sim/report/validation_chart.h"
 #include "sim/report/validation_report.h"
 
 namespace lockstep::cli {
@@ -122,6 +124,11 @@ int run(const VerbContext& context) {
     for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
   }
   if (result.predictions.empty()) throw UserError(fmt::format("{}: no row is eligible", file), "eligible: " + result.rule);
+  if (const std::string chart = arguments.text("chart"); !chart.empty()) {
+    WholeFile picture(chart);
+    picture.write(to_chart(result));
+    picture.commit();
+  }
   const std::string format = arguments.text("format");
   context.out << (format == "json"  ? to_json(result)
                   : format == "csv" ? to_csv(result)
@@ -165,6 +172,7 @@ Verb validate_verb() {
             .value_name = "N",
             .doc = "of training: simulations side by side; one per core if absent",
             .short_name = 'j'},
+           {.name = "chart", .value_name = "FILE.svg", .doc = "draw predicted over measured, a strip per source"},
            {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
            {.name = "leave-one-out", .doc = "of collectives: the error of each table by constants fitted to the other tables"},
            format_option({"table", "json", "csv", "md"})},

@@ -18,6 +18,8 @@ namespace lockstep::cli {
 [[nodiscard]] Verb schema_verb();
 [[nodiscard]] Verb topo_verb();
 [[nodiscard]] Verb compare_verb();
+[[nodiscard]] Verb import_verb();
+[[nodiscard]] Verb tune_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<Verb> all_verbs();

@@ -28,7 +28,10 @@ std::string plan_text(const TrainingPlan& plan) {
   const char* strategy = plan.job.strategy == Strategy::kFsdp ? "fsdp" : "dp";
   std::string note = plan.job.distributed_optimizer ? ", distributed optimizer" : "";
   if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
-  return fmt::format("tp {} x pp {} x {} {}{}, {} x {} sequences per replica", s.tp, s.pp, strategy, s.dp, note,
+  const std::string context = s.cp > 1 ? fmt::format("cp {} x ", s.cp) : "";
+  if (s.ep > 1) note += fmt::format(", ep {}{}", s.ep, plan.expert_tp() > 1 ? fmt::format(" of tp {}", plan.expert_tp()) : "");
+  if (plan.job.lora) note += fmt::format(", LoRA of rank {}", plan.job.lora->rank);
+  return fmt::format("tp {} x {}pp {} x {} {}{}, {} x {} sequences per replica", s.tp, context, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
 }
 

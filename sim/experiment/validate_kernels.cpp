@@ -55,11 +55,11 @@ KernelWork attention_of(const Row& row, bool is_forward) {
           .bytes = 2 * tokens * 2 * widths};
 }
 
-// Share of the peak that the work reaches, of the flops that the table counts.
-double predicted_share(const GpuPerformance& gpu, const Row& row) {
+// Share of the data-sheet peak that the work reaches, of the flops that the table counts.
+double predicted_share(const GpuPerformance& gpu, double peak, const Row& row) {
   const std::string_view kernel = row.text("kernel");
   const KernelWork work = kernel.starts_with("attention") ? attention_of(row, kernel == "attention_forward") : product_of(row);
-  return work.flops / gpu.peak_flops / kernel_seconds(gpu, work);
+  return work.flops / peak / kernel_seconds(gpu, work);
 }
 
 std::string reason_to_skip(const Row& row) {
@@ -140,7 +140,7 @@ SuiteResult run_kernels_suite(std::istream& csv, const std::string& file, const 
                                   .what = text_of(row),
                                   .metric = "share_of_peak",
                                   .measured = halved * row.number("efficiency"),
-                                  .predicted = predicted_share(performance_of(*gpu, {}, job), row)});
+                                  .predicted = predicted_share(performance_of(*gpu, {}, job), linear_peak(*gpu, job), row)});
   }
   return result;
 }

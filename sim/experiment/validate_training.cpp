@@ -4,7 +4,7 @@
 //
 // A source is one table. Rows of models with experts, of LoRA where it is most of a table, and of the ZeRO-3 of 2021 are sources of their own; the
 // last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one model, GPU, sequence
-// length and data type.
+// length, data type and software.
 #include <fmt/core.h>
 
 #include <fstream>
@@ -118,7 +118,6 @@ class TrainingSuite {
     };
     std::map<std::string, Parts> files;
     for (const Candidate& c : candidates_) {
-      if (!c.job.refusal.empty()) continue;
       Parts& p = files[c.row.source];
       ++p.rows;
       p.lora += part_of(c.row, c.job) == RowPart::kLora ? std::size_t{1} : 0;
@@ -170,16 +169,17 @@ class TrainingSuite {
     const TrainingPlan& plan = c.job.plan;
     const TransformerSpec& m = plan.job.model;
     const auto tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len);
-    result_.predictions.push_back({.source = source,
-                                   .row = c.row.line,
-                                   .what = c.job.what,
-                                   .metric = "step_time_s",
-                                   .measured = c.job.measured_s,
-                                   .predicted = *c.seconds,
-                                   .remark = c.row.remark,
-                                   .sweep = fmt::format("{} {} {} {} {} {}", c.row.text("model"), m.layers, m.hidden,
-                                                        plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype")),
-                                   .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
+    result_.predictions.push_back(
+        {.source = source,
+         .row = c.row.line,
+         .what = c.job.what,
+         .metric = "step_time_s",
+         .measured = c.job.measured_s,
+         .predicted = *c.seconds,
+         .remark = c.row.remark,
+         .sweep = fmt::format("{} {} {} {} {} {} {}", c.job.software.released, c.row.text("model"), m.layers, m.hidden,
+                              plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype")),
+         .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
   }
 
   void limit(std::string what, double asked, double found, bool is_least = false) {

@@ -30,9 +30,9 @@ std::map<std::pair<CollectiveKind, std::int64_t>, int> collectives(const Program
   return out;
 }
 
-KernelId core(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, PartSlice::kMiddle, is_forward); }
-KernelId entry(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, PartSlice::kEntry, is_forward); }
-KernelId leaving(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, PartSlice::kExit, is_forward); }
+KernelId core(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, OverlapSlice::kMiddle, is_forward); }
+KernelId entry(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, OverlapSlice::kEntry, is_forward); }
+KernelId leaving(bool is_forward) { return slice_kernel_id(ModelPart::kAttention, OverlapSlice::kExit, is_forward); }
 
 // KV of the whole sequence: 2 b s g d x 2 bytes = 2 x 128 x 4 x 32 x 2 = 65,536. Two layers: one gather forward, one backward, whose gradients
 // are scattered as they pass. On the wire (c - 1)/c of it: c - 1 hops of 2 b (s/c) g d x 2 bytes, backward twice that (equations.md, 4).

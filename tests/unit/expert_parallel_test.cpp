@@ -93,8 +93,8 @@ std::map<KernelId, std::int64_t> times() {
     t[part(ModelPart::kAttention, forward)] = 100 * k;
     t[part(ModelPart::kMlp, forward)] = 50 * k;
     t[part(ModelPart::kMoe, forward)] = 10 * k;
-    t[slice_kernel_id(ModelPart::kMoe, PartSlice::kEntry, forward)] = 4 * k;
-    t[slice_kernel_id(ModelPart::kMoe, PartSlice::kMiddle, forward)] = 6 * k;
+    t[slice_kernel_id(ModelPart::kMoe, OverlapSlice::kEntry, forward)] = 4 * k;
+    t[slice_kernel_id(ModelPart::kMoe, OverlapSlice::kMiddle, forward)] = 6 * k;
     t[part(ModelPart::kExperts, forward)] = 40 * k;
     t[part(ModelPart::kCombine, forward)] = 3 * k;
   }

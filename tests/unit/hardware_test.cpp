@@ -29,7 +29,7 @@ TEST(Hardware, EveryShippedFileIsReadAndNamesItsSource) {
   for (const ConfigEntry& e : library.entries("gpu")) EXPECT_EQ(gpu(e.name).name, e.name);
   for (const ConfigEntry& e : library.entries("server")) EXPECT_EQ(shipped(e.name, server_fields()).name, e.name);
   for (const ConfigEntry& e : library.entries("network")) EXPECT_EQ(network(e.name).name, e.name);
-  for (const char* kind : {"gpu", "server", "network", "tuning", "cluster"}) {
+  for (const char* kind : {"gpu", "server", "network", "tuning", "software", "cluster"}) {
     for (const ConfigEntry& e : library.entries(kind)) {
       Diagnostics d;
       const std::optional<Document> document = Document::load(e.file, d);

@@ -50,14 +50,20 @@ TEST(ParallelLayout, OneShardGroupIsNone) {
 }
 
 // Every rank is in its own communicators, every communicator has the size of its family, members are in rank order, and the
-// communicators of a family share no rank: for all small sizes, cp and shard groups included.
+// communicators of a family share no rank: for all small sizes, cp, shard groups and experts included.
 TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
-  for (std::uint32_t code = 0; code < 3 * 2 * 4 * 3 * 4; ++code) {
-    ParallelLayout::Sizes sizes{
-        .tp = 1 + code % 3, .cp = 1 + code / 3 % 2, .dp = 1 + code / 6 % 4, .pp = 1 + code / 24 % 3, .shard_group = code / 72};
+  for (std::uint32_t code = 0; code < 3 * 2 * 4 * 3 * 4 * 4 * 2; ++code) {
+    ParallelLayout::Sizes sizes{.tp = 1 + code % 3,
+                                .cp = 1 + code / 3 % 2,
+                                .dp = 1 + code / 6 % 4,
+                                .pp = 1 + code / 24 % 3,
+                                .ep = 1 + code / 288 % 4,
+                                .expert_tp = code / 1152,
+                                .shard_group = code / 72 % 4};
     if (sizes.shard_group > 0 && sizes.dp * sizes.cp % sizes.shard_group != 0) continue;
+    if (sizes.dp * sizes.cp * (sizes.expert_tp == 1 ? sizes.tp : 1) % sizes.ep != 0) continue;
     const ParallelLayout layout(sizes);
-    std::vector<std::set<std::uint32_t>> seen(5);
+    std::vector<std::set<std::uint32_t>> seen(16);
     for (std::uint32_t c = 0; c < layout.communicator_count(); ++c) {
       const CommFamily family = layout.family(CommId(c));
       const std::vector<std::uint32_t> ranks = members(layout, CommId(c));
@@ -68,8 +74,11 @@ TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
         EXPECT_EQ(layout.comm(family, layout.coordinates(Rank(r))), CommId(c));
       }
     }
-    for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kDpReplicate}) {
-      const bool is_absent = f == CommFamily::kDpReplicate && layout.shard_groups() == 1;
+    for (const CommFamily f : {CommFamily::kTp, CommFamily::kDpGather, CommFamily::kDpReduce, CommFamily::kDpReplicate,
+                               CommFamily::kCp, CommFamily::kEp, CommFamily::kExpertGather, CommFamily::kExpertReduce}) {
+      const bool is_absent = (f == CommFamily::kDpReplicate && layout.shard_groups() == 1) ||
+                             (f == CommFamily::kCp && sizes.cp == 1) || (f == CommFamily::kEp && sizes.ep == 1) ||
+                             (f >= CommFamily::kExpertGather && !layout.has_expert_groups());
       EXPECT_EQ(seen[static_cast<std::size_t>(f)].size(), is_absent ? 0 : layout.world_size());
     }
     for (std::uint32_t r = 0; r < layout.world_size(); ++r) EXPECT_EQ(layout.rank_of(layout.coordinates(Rank(r))), Rank(r));
@@ -81,7 +90,7 @@ std::string order(const PipelineShape& shape, std::int64_t stage) {
   for (std::int64_t i = 0; i < action_count(shape); ++i) {
     const PipelineAction a = pipeline_action(shape, stage, i);
     if (!text.empty()) text += ' ';
-    text += a.is_forward ? 'F' : 'B';
+    text += "FBW"[static_cast<std::size_t>(a.pass)];
     if (shape.chunks > 1) text += static_cast<char>('a' + a.chunk);
     text += std::to_string(a.micro_batch);
   }

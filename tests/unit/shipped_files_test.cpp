@@ -21,7 +21,7 @@ TEST(ShippedFiles, ThereAreEnoughOfEachKind) {
 }
 
 TEST(ShippedFiles, SayWhatTheyAreAndWhereTheyAreFrom) {
-  for (const char* kind : {"gpu", "server", "network", "tuning", "cluster", "model", "job", "scenario", "sweep"}) {
+  for (const char* kind : {"gpu", "server", "network", "tuning", "software", "cluster", "model", "job", "scenario", "sweep"}) {
     for (const ConfigEntry& e : test::shipped().entries(kind)) {
       Diagnostics d;
       const std::optional<Document> document = Document::load(e.file, d);

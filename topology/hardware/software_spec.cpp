@@ -47,6 +47,9 @@ const FieldTable<SoftwareRelease>& release_fields() {
         .doc(
             "activation with its bias, rotation, dropout with the residual and RMSNorm are one kernel each, also in eager "
             "mode");
+    t.field("loss_bytes", &SoftwareRelease::loss_bytes)
+        .range(0, 1'000)
+        .doc("memory traffic of the loss per logit, in bytes: all passes over 16- and 32-bit values, forward and backward");
     t.field("fused_softmax_limit", &SoftwareRelease::fused_softmax_limit)
         .range(0, 1 << 24)
         .unit("tokens")

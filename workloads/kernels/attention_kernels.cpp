@@ -127,11 +127,17 @@ void latent_products(KernelList& out, const MlaSpec& mla) {
   const double kv_width = s.rank_heads * size(mla.nope_dim + mla.v_dim);
   out.set_slice(PartSlice::kEntry);
   if (mla.q_rank > 0) {
-    out.product({.name = "q_down", .m = s.norm_tokens, .n = size(mla.q_rank), .k = s.hidden, .is_entry = true});
+    out.product(
+        {.name = "q_down", .m = s.norm_tokens, .n = size(mla.q_rank), .k = s.hidden, .is_entry = true, .is_cut = false});
   } else {
     out.product({.name = "q", .m = s.tokens, .n = q_width, .k = s.hidden, .is_entry = true});
   }
-  out.product({.name = "kv_down", .m = s.norm_tokens, .n = size(mla.kv_rank + mla.rope_dim), .k = s.hidden, .is_entry = true});
+  out.product({.name = "kv_down",
+               .m = s.norm_tokens,
+               .n = size(mla.kv_rank + mla.rope_dim),
+               .k = s.hidden,
+               .is_entry = true,
+               .is_cut = false});
   out.set_slice(PartSlice::kMiddle);
   out.memory("latent_norm", s.norm_tokens * size(mla.q_rank + mla.kv_rank), 2, 3);
   if (mla.q_rank > 0) out.product({.name = "q_up", .m = s.tokens, .n = q_width, .k = size(mla.q_rank)});

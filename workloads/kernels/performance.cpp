@@ -143,6 +143,7 @@ GpuPerformance performance_of(const GpuSpec& gpu, const SoftwareHistory& softwar
           .attention_backward_ratio = e.attention_backward_ratio.value,
           .comm_slowdown = e.comm_slowdown.value,
           .kernels = {.fuses_pointwise = release.fuses_pointwise || job.execution == Execution::kCompiled,
+                      .loss_bytes = release.loss_bytes,
                       .fused_softmax_limit = static_cast<double>(release.fused_softmax_limit)},
           .host = host_costs(release, job.execution)};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cmath>
 
 #include "base/check.h"
 
@@ -73,8 +74,7 @@ Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerfor
     seconds += kernel_seconds(gpu, w);
     host += host_seconds(gpu, w);
   }
-  k.time = kernel_duration(seconds);
-  k.host = kernel_duration(host);
+  k.time = kernel_duration(std::sqrt(seconds * seconds + host * host));
   return k;
 }
 

@@ -22,6 +22,7 @@ struct GpuSpec;  // topology/hardware/gpu_spec.h
 // Which kernels the training software has where there is a choice.
 struct KernelChoice {
   bool fuses_pointwise = true;           // activation with bias, rotation, dropout with residual, RMSNorm: one kernel each
+  double loss_bytes = 24;                // per logit, forward and backward together, all passes over 32- and 16-bit values
   double fused_softmax_limit = 1 << 24;  // longest sequence whose unfused attention scales, masks and normalises in one kernel
 };
 
@@ -57,7 +58,6 @@ enum class KernelClass : std::uint8_t { kMemory, kGemm, kLinear, kAttentionForwa
 // Where in its part of a layer a kernel runs: the product of the part's input (qkv, up), the product of its output (attention output,
 // down), or elsewhere.
 enum class PartSlice : std::uint8_t { kAll, kEntry, kMiddle, kExit };
-inline constexpr PartSlice kPartSlices[] = {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit};
 
 // One kernel as executed.
 struct KernelWork {

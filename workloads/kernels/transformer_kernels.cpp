@@ -13,7 +13,10 @@ void embedding_kernels(KernelList& out) {
   const double activations = s.tokens * s.hidden;
   out.memory("embedding", activations, 2, 0);
   // A dense gradient: every row of the table is written, whichever tokens came.
-  if (out.is_backward()) out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
+  const bool is_here = out.plan().splits_passes() ? !out.is_forward() && !out.is_backward() : out.is_backward();
+  if (is_here && !out.plan().trains_adapters()) {
+    out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
+  }
 }
 
 void head_kernels(KernelList& out) {
@@ -22,10 +25,11 @@ void head_kernels(KernelList& out) {
   out.set_slice(PartSlice::kEntry);
   out.product({.name = "logits", .m = s.tokens, .n = s.rank_vocab, .k = s.hidden, .is_entry = true, .is_quantised = false});
   out.set_slice(PartSlice::kMiddle);
-  // Cross-entropy in 32 bits: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the
-  // probabilities (4) and writes 16-bit gradients (2).
-  if (out.is_forward()) out.add(memory_kernel("loss", s.tokens * s.rank_vocab * 18));
-  if (out.is_backward()) out.add(memory_kernel("loss", s.tokens * s.rank_vocab * 6));
+  // Cross-entropy in 32 bits, fused: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the probabilities (4) and writes
+  // 16-bit gradients (2). Kernel by kernel it is more: see KernelChoice.
+  const double bytes = s.tokens * s.rank_vocab * out.choice().loss_bytes;
+  if (out.is_forward()) out.add(memory_kernel("loss", bytes * 3 / 4));
+  if (out.is_backward()) out.add(memory_kernel("loss", bytes / 4));
 }
 
 void add_part(KernelList& out, ModelPart part) {
@@ -52,6 +56,7 @@ void add_part(KernelList& out, ModelPart part) {
 std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice,
                                      PartSlice slice) {
   KernelList list(plan, direction, choice);
+  list.set_part(part);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
   std::erase_if(works, [slice](const KernelWork& w) {

@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "base/units.h"
 #include "workloads/collectives/algorithm.h"
+#include "workloads/model/adapters.h"
 #include "workloads/model/profile.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
@@ -70,6 +71,7 @@ struct JobSpec {
   std::string name;
   TransformerSpec model;               // or
   std::optional<ProfileSpec> profile;  // data parallelism only; samples stand for sequences, and there is no seq_len
+  std::optional<LoraSpec> lora;        // adapters are trained and the model is frozen; absent: all weights are trained
 
   std::int64_t seq_len = 0;
   std::int64_t micro_batch = 1;                       // sequences
@@ -81,11 +83,11 @@ struct JobSpec {
   AutoCount dp;
   std::int64_t cp = 1;  // ranks that share a sequence
   CpExchange cp_exchange = CpExchange::kRing;
-  std::int64_t ep = 1;         // ranks that share the experts of a layer, carved out of dp x cp (and of tp where expert_tp is 1)
+  std::int64_t ep = 1;  // ranks that share the experts of a layer, carved out of dp x cp (and of tp where expert_tp is 1)
   std::int64_t expert_tp = 1;  // tensor-parallel ranks of one expert
   double expert_skew = 1;      // tokens of the busiest expert rank over the mean
   ExpertDispatch expert_dispatch = ExpertDispatch::kPlain;
-  bool overlap_shared_expert = false;  // the shared expert computes beside the exchange of tokens
+  bool overlap_shared_expert = false;    // the shared expert computes beside the exchange of tokens
   bool overlap_expert_exchange = false;  // exchanges of one micro-batch beside the computation of another
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   std::int64_t virtual_stages = 1;   // model chunks per pipeline stage; above 1 the schedule is interleaved

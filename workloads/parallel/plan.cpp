@@ -9,6 +9,7 @@
 #include "base/wide.h"
 #include "workloads/model/flops.h"
 #include "workloads/parallel/placement.h"
+#include "workloads/parallel/schedule_checks.h"
 
 namespace lockstep {
 namespace {
@@ -36,10 +37,16 @@ class Resolver {
       check_options();
       check_context();
       check_experts();
+      check_adapters();
     }
     check_gpus();
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    if (dp && !has_failed_) {
+      check_schedule(plan_, [this](std::string_view key, std::string message, std::string hint) {
+        fail(key, std::move(message), std::move(hint));
+      });
+    }
     if (dp && !job_.profile) check_overlapped_exchange();
     if (dp) check_shard_group(*dp);
     if (dp && !job_.profile) check_expert_groups(*dp);
@@ -208,6 +215,25 @@ class Resolver {
     }
   }
 
+  void check_adapters() {
+    if (!job_.lora) return;
+    const LoraSpec& lora = *job_.lora;
+    const TransformerSpec& m = job_.model;
+    std::int64_t narrowest = m.hidden;
+    if (lora.adapts(ModelPart::kMlp)) narrowest = std::min(narrowest, m.ffn);
+    if (lora.adapts(ModelPart::kAttention)) narrowest = std::min(narrowest, m.mla ? m.mla->kv_rank : m.heads * m.head_dim);
+    if (lora.rank > narrowest) {
+      fail("lora.rank", fmt::format("adapters of rank {} are wider than a projection of {}", lora.rank, narrowest),
+           fmt::format("at most {}; 8 to 64 are usual", narrowest));
+    }
+    if (has_experts() && lora.adapts(ModelPart::kMlp)) {
+      fail("lora.targets", "adapters of experts are not modelled", "targets: attention");
+    }
+    if (job_.schedule != PipelineSchedule::kOneForwardOneBackward && job_.schedule != PipelineSchedule::kGpipe) {
+      fail("schedule", "frozen weights have no gradients to move into bubbles", "schedule: 1f1b or gpipe, or no lora");
+    }
+  }
+
   void check_expert_groups(std::int64_t dp) {
     if (!has_experts()) return;
     const bool is_whole = job_.expert_tp == 1;
@@ -306,6 +332,7 @@ class Resolver {
     only(job_.tp_overlap == TpOverlap::kNone, "tp_overlap", "it has no tensor-parallel collectives",
          "leave it out, or give a model");
     only(!job_.scatter_gather, "scatter_gather", "it has no pipeline messages", "leave it out, or give a model");
+    only(!job_.lora, "lora", "its gradients are given", "leave it out, or give a model");
     only(job_.recompute == Recompute::kNone, "recompute", "its time is as measured", "recompute: none, or a model");
     plan_.stage_layers = {job_.profile->parts()};
   }

@@ -66,19 +66,19 @@ void SlotWriter::layer_part_backward(const Unit& unit, ModelPart part) {
 }
 
 void SlotWriter::sliced_part_forward(ModelPart part) {
-  enter_beside(slice_kernel_id(part, PartSlice::kEntry, true));
+  enter_beside(slice_kernel_id(part, OverlapSlice::kEntry, true));
   catch_up(Stream::kCompute, Stream::kTp, kTpSeenByCompute);
   middle(part, true);
-  leave_beside(slice_kernel_id(part, PartSlice::kExit, true));
+  leave_beside(slice_kernel_id(part, OverlapSlice::kExit, true));
 }
 
 void SlotWriter::sliced_part_backward(ModelPart part) {
-  enter_beside(slice_kernel_id(part, PartSlice::kExit, false));
+  enter_beside(slice_kernel_id(part, OverlapSlice::kExit, false));
   catch_up(Stream::kCompute, Stream::kTp, kTpSeenByCompute);
-  const KernelId entry = slice_kernel_id(part, PartSlice::kEntry, false);
+  const KernelId entry = slice_kernel_id(part, OverlapSlice::kEntry, false);
   if (!plan_.splits_backward()) {
     middle(part, false);
-    enter_part();
+    gather_saved();
     compute(entry);
     leave_part();
     return;
@@ -126,7 +126,7 @@ void SlotWriter::leave_beside(KernelId kernel) {
 
 void SlotWriter::middle(ModelPart part, bool is_forward) {
   if (part == ModelPart::kAttention && plan_.cp() > 1) return exchange_context(is_forward);
-  push_kernel(slice_kernel_id(part, PartSlice::kMiddle, is_forward));
+  push_kernel(slice_kernel_id(part, OverlapSlice::kMiddle, is_forward));
 }
 
 void SlotWriter::cp_collective(CollectiveKind kind, std::int64_t bytes) {
@@ -135,7 +135,7 @@ void SlotWriter::cp_collective(CollectiveKind kind, std::int64_t bytes) {
 
 void SlotWriter::exchange_context(bool is_forward) {
   const auto& m = program_.messages_;
-  const auto core = [&] { push_kernel(slice_kernel_id(ModelPart::kAttention, PartSlice::kMiddle, is_forward)); };
+  const auto core = [&] { push_kernel(slice_kernel_id(ModelPart::kAttention, OverlapSlice::kMiddle, is_forward)); };
   const auto heads_for_tokens = [&](std::initializer_list<std::int64_t> sizes) {
     wait_all(Stream::kCp, Stream::kCompute);
     for (const std::int64_t bytes : sizes) cp_collective(CollectiveKind::kAllToAll, bytes);

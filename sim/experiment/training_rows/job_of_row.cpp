@@ -15,6 +15,22 @@ namespace {
 constexpr const char* kDense = "gpt-175b";   // geometry where a name says nothing: plain MLP of 4 h, as many KV heads as heads
 constexpr const char* kGated = "llama3-8b";  // ... and any other shape
 
+// MLPerf Training's llama2_70b_lora, and NeMo's recipes for Llama 3 70B; taken where a row says LoRA and no rank.
+constexpr std::string_view kUsualLoraRank = "16";
+
+// Of the adapters that a row trains: "r16" in the name of its model; empty where it trains all weights.
+std::string lora_rank(const TrainingRow& row) {
+  if (contains(row.text("notes"), "task LoRA")) return std::string(kUsualLoraRank);
+  std::string name = squeezed(row.text("model"));  // "llama270blorar16"
+  const std::size_t at = name.find("lora");
+  if (at == std::string::npos) return {};
+  name.erase(0, at + 4);
+  if (name.size() < 2 || name.front() != 'r' || name.find_first_not_of("0123456789", 1) != std::string::npos) {
+    return std::string(kUsualLoraRank);
+  }
+  return name.substr(1);
+}
+
 // "4" where a cell is blank but the shipped model has it; nothing where neither does.
 class JobWriter {
  public:
@@ -102,6 +118,11 @@ class JobWriter {
     set_sharding();
     set_tensor_parallel();
     set_kernels();
+    if (const std::string rank = lora_rank(row_); !rank.empty()) set("lora.rank", rank);
+    // What a file says of keys that the published tables have no column for goes before all rules.
+    for (const auto& [column, value] : row_.cells()) {
+      if (column.starts_with("job.") && !row_.is_blank(column)) set(column.substr(4), row_.text(column));
+    }
   }
 
   void set_sizes() {
@@ -236,6 +257,7 @@ class JobWriter {
     if (job_.plan.job.strategy == Strategy::kFsdp) text += ", fsdp";
     if (job_.plan.job.recompute == Recompute::kFull) text += ", full recompute";
     if (job_.plan.job.recompute == Recompute::kSelective) text += ", selective recompute";
+    if (job_.plan.job.lora) text += fmt::format(", LoRA r{}", job_.plan.job.lora->rank);
     if (!row_.is_blank("dtype")) text += fmt::format(", {}", precision());
     return text;
   }
