@@ -37,13 +37,18 @@ class PartsTable {
     const bool is_of_experts = part == ModelPart::kMoe || part == ModelPart::kExperts || part == ModelPart::kCombine;
     if (is_of_experts && !plan_.job.model.moe) return;
     const KernelOwner owner = part == ModelPart::kHead ? KernelOwner::kHead : KernelOwner::kLayers;
-    const auto of = [&](Direction d, PartSlice slice) { return part_kernels(plan_, part, d, gpu_.kernels, slice); };
     for (const bool is_forward : {true, false}) {
-      const Direction d = is_forward ? Direction::kForward : Direction::kBackward;
-      add(part_kernel_id(part, is_forward), owner, of(d, PartSlice::kAll));
-      for (const PartSlice slice : kPartSlices) add(slice_kernel_id(part, slice, is_forward), owner, of(d, slice));
+      const std::vector<KernelWork> all = of(part, is_forward ? Direction::kForward : Direction::kBackward);
+      add(part_kernel_id(part, is_forward), owner, all);
+      for (const OverlapSlice slice : kOverlapSlices) {
+        add(slice_kernel_id(part, slice, is_forward), owner, slice_kernels(plan_, part, slice, all));
+      }
     }
-    add(weight_gradient_kernel_id(part), owner, of(Direction::kWeightGradient, PartSlice::kAll));
+    add(weight_gradient_kernel_id(part), owner, of(part, Direction::kWeightGradient));
+  }
+
+  [[nodiscard]] std::vector<KernelWork> of(ModelPart part, Direction d) const {
+    return part_kernels(plan_, part, d, gpu_.kernels);
   }
 
   void add(KernelId id, KernelOwner owner, const std::vector<KernelWork>& works) {

@@ -87,14 +87,16 @@ double& at(Seconds& s, Loss loss) { return s[static_cast<std::size_t>(loss)]; }
 void add_kernels(const ClusterSpec& cluster, const TrainingPlan& plan, const KernelTimes& k, Seconds& out) {
   const ForwardFlops forward = forward_flops(plan.job.model, plan.global_batch, plan.job.seq_len);
   const double rate = linear_peak(cluster.server->gpu, plan.job) * static_cast<double>(plan.layout.world_size());
-  const auto at_peak = [rate](double forward_flops) { return 3 * forward_flops / rate; };  // backward is twice forward
-  at(out, Loss::kIdeal) = step_flops(plan).model / rate;
-  at(out, Loss::kProductRate) =
-      k.product_limit - at_peak(forward.attention_projections + forward.mlp + forward.experts + forward.mtp_rest);
+  const double model = step_flops(plan).model;
+  // Backward is twice forward; of products with frozen weights it is once forward.
+  const double cores = 3 * (forward.attention_core + forward.mtp_core);
+  const double logits = (plan.trains_adapters() ? 2 : 3) * forward.logits;
+  at(out, Loss::kIdeal) = model / rate;
+  at(out, Loss::kProductRate) = k.product_limit - (model - cores - logits) / rate;
   at(out, Loss::kProductShape) = k.product - k.product_limit;
-  at(out, Loss::kAttention) = k.core - at_peak(forward.attention_core + forward.mtp_core);
+  at(out, Loss::kAttention) = k.core - cores / rate;
   at(out, Loss::kMemoryBound) = k.memory;
-  at(out, Loss::kLogitsLoss) = k.head - at_peak(forward.logits);
+  at(out, Loss::kLogitsLoss) = k.head - logits / rate;
   at(out, Loss::kOptimizer) = k.optimizer;
 }
 
