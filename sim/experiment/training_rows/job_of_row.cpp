@@ -80,9 +80,8 @@ class JobWriter {
     const bool has_geometry = row_.integer("layers") && row_.integer("hidden") && row_.integer("heads");
     if (rule != nullptr) {
       // A family lends what its members share; their sizes are in the row, or all of them in the shipped model.
-      if (has_geometry || row_.is_blank("hidden")) model_ = rule->model;
+      if (has_geometry || is_exact(*rule)) model_ = rule->model;
       set_ = rule->set;
-      if (!has_geometry && !is_exact(*rule)) model_.clear();
     } else if (has_geometry) {
       const bool is_plain = row_.integer("ffn").value_or(4 * *row_.integer("hidden")) == 4 * *row_.integer("hidden") &&
                             row_.integer("kv_heads").value_or(*row_.integer("heads")) == *row_.integer("heads");
@@ -91,8 +90,10 @@ class JobWriter {
     if (model_.empty()) model_refusal_ = "layers, hidden size and heads are not published";
   }
 
-  // "kimik2" is kimi-k2 and no other; "llama" is a family.
-  [[nodiscard]] static bool is_exact(const ModelRule& rule) { return squeezed(rule.model).starts_with(rule.name); }
+  // "Kimi_K2" is kimi-k2 and no other; "LLAMA3_70B" is of the family of llama3-8b.
+  [[nodiscard]] bool is_exact(const ModelRule& rule) const {
+    return squeezed(row_.text("model")).starts_with(squeezed(rule.model));
+  }
 
   void set(std::string_view key, std::string_view value) { assignments_.push_back(fmt::format("{}={}", key, value)); }
   void set(std::string_view key, std::int64_t value) { set(key, std::to_string(value)); }
