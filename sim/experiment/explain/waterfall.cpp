@@ -44,7 +44,8 @@ constexpr std::array<LossName, kLossCount> kNames = {{
 
 // Of a mean rank, seconds.
 struct KernelTimes {
-  double all = 0;
+  double gpu = 0;
+  double all = 0;   // with what the host adds
   double most = 0;  // of the role with most
   double product_limit = 0;
   double product = 0;
@@ -61,13 +62,13 @@ KernelTimes kernel_times(const TrainingPlan& plan, const GpuPerformance& gpu) {
   KernelTimes sum;
   for (const RoleRuns& role : kernel_runs(*program)) {
     const double share = static_cast<double>(role.ranks) / static_cast<double>(program->world_size());
-    const double all = role.kernel_seconds(table);
-    sum.all += share * all;
-    sum.most = std::max(sum.most, all);
+    sum.gpu += share * role.gpu_seconds(table);
+    sum.all += share * role.seconds(table);
+    sum.most = std::max(sum.most, role.seconds(table));
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const KernelParts& p = parts[k];
       const double times = share * static_cast<double>(role.runs[k]);
-      const double time = table.kernels[k].time.seconds();
+      const double time = (table.kernels[k].time - table.kernels[k].host).seconds();
       if (p.owner == KernelOwner::kHead) sum.head += times * time;
       if (p.owner == KernelOwner::kOptimizer) sum.optimizer += times * time;
       if (p.owner != KernelOwner::kLayers) continue;
@@ -103,7 +104,7 @@ void add_kernels(const ClusterSpec& cluster, const TrainingPlan& plan, const Ker
 // What is left once everything is computed.
 void add_waits(const RunResult& even, const KernelTimes& k, Seconds& out) {
   const auto of = [&even](TimeClass c) { return even.breakdown_s[static_cast<std::size_t>(c)]; };
-  at(out, Loss::kInterference) = of(TimeClass::kCompute) - k.all;
+  at(out, Loss::kInterference) = of(TimeClass::kCompute) - k.gpu;
   at(out, Loss::kHost) = of(TimeClass::kHost);
   at(out, Loss::kImbalance) = std::min(k.most - k.all, of(TimeClass::kBubble));
   at(out, Loss::kBubble) = of(TimeClass::kBubble) - at(out, Loss::kImbalance);
@@ -157,14 +158,14 @@ Waterfall waterfall_of(const ClusterSpec& cluster, const TrainingPlan& plan, con
   Seconds seconds = {};
   add_waits(even, all, seconds);
   if (plan.has_profile()) {
-    at(seconds, Loss::kCompute) = all.all;
+    at(seconds, Loss::kCompute) = all.gpu;
   } else {
     TrainingPlan kept = plan;
     kept.job.recompute = Recompute::kNone;
     kept.job.recompute_layers.reset();
     const KernelTimes once = kernel_times(kept, gpu);
     add_kernels(cluster, plan, once, seconds);
-    at(seconds, Loss::kRecompute) = all.all - once.all;
+    at(seconds, Loss::kRecompute) = all.gpu - once.gpu;
   }
   at(seconds, Loss::kStragglers) = step.seconds() - even.step_time_s;
   return rounded(seconds, step, !plan.has_profile());
