@@ -33,7 +33,7 @@ void check_rails(const JobSpec& job, const ClusterSize& cluster, std::int64_t gp
            "leave it out, or placement: rack_aware");
   }
   const std::int64_t replica = checked_mul(checked_mul(job.tp, job.cp), job.pp);
-  const std::int64_t per_node = cluster.gpusper_node;
+  const std::int64_t per_node = cluster.gpus_per_node;
   if (gpus <= per_node || per_node % replica == 0 || replica % per_node == 0) return;
   report("placement",
          fmt::format("a replica of tp {}{} x pp {} = {} GPUs begins on another GPU of each node of {}: its group has no rail",
@@ -46,7 +46,7 @@ void check_rails(const JobSpec& job, const ClusterSize& cluster, std::int64_t gp
 // How many GPUs the job takes, and whether its placement has them.
 std::int64_t check_gpus(const JobSpec& job, const ClusterSize& cluster, const ReportFault& report) {
   const PlacementSpec& p = job.placement;
-  const std::int64_t per_node = cluster.gpusper_node;
+  const std::int64_t per_node = cluster.gpus_per_node;
   std::int64_t free = cluster.gpus;
   if (!p.hosts.empty()) {
     free = checked_mul(index_count(p.hosts), per_node);
