@@ -81,15 +81,14 @@ struct Op {
   std::int64_t wait_count = 0;  // kWait: ... has completed this many operations (waits count as operations)
 };
 
-// A kernel with its cost. flops and bytes describe the work; time is what one GPU of the cluster needs undisturbed.
+// A kernel with its cost. flops and bytes describe the work; time is what one GPU of the cluster needs undisturbed, `host` included.
 struct Kernel {
   std::string name;
   double flops = 0;  // executed
   double bytes = 0;  // HBM traffic
   Duration time;
-  Duration host;  // what the host needs to start its parts; the GPU cannot be ahead of that (sim/runtime/host_clock.h)
-  bool awaits_gpu = false;  // the host starts it only when the GPU has done everything before
-  bool is_pause = false;    // time of the clock: the GPU does nothing, and a slow one takes no longer
+  Duration host;          // of that, what the starting of its parts adds to their time on the GPU (workloads/kernels/roofline.h)
+  bool is_pause = false;  // time of the clock: the GPU does nothing, and a slow one takes no longer
 };
 struct KernelTable {
   std::vector<Kernel> kernels;

@@ -7,7 +7,6 @@
 
 #include "base/time.h"
 #include "base/wide.h"
-#include "sim/runtime/host_clock.h"
 #include "workloads/program.h"
 
 namespace lockstep {
@@ -29,13 +28,11 @@ struct ComputeState {
   std::int64_t speed = kFullSpeed;
   std::uint32_t version = 0;  // events of older versions are stale
   bool is_running = false;
-  bool awaits_host = false;  // the GPU has done all it was told, and the host has not started the rest
 };
 
 // WHY this order: with a hundred thousand of these the run is bound by memory; what an event touches lies together.
 struct RankState {
   ComputeState compute;
-  HostClock host;
   Instant accounted;  // time since then belongs to `current`
   TimeClass current = TimeClass::kBubble;
   bool has_ended = false;        // the program has no more slots
@@ -49,11 +46,10 @@ struct RankState {
   std::int64_t slot = 0;  // of the program
   std::array<std::int64_t, kTimeClassCount> spent_ps = {};
 
-  // The class of this moment: compute if it computes; host if the GPU waits for it; else the communication its compute stream waits for, if that is in
-  // flight; else any in flight (tp, cp, ep, pp, dp in this order); else bubble.
+  // The class of this moment: compute if it computes; else the communication its compute stream waits for, if that is in flight; else any in
+  // flight (tp, cp, ep, pp, dp in this order); else bubble.
   [[nodiscard]] TimeClass classify() const {
     if (compute.is_running) return TimeClass::kCompute;
-    if (compute.awaits_host) return TimeClass::kHost;
     if (is_compute_held) {
       const TimeClass c = time_class(held_by);
       if (in_flight[static_cast<std::size_t>(c)] > 0) return c;
@@ -69,6 +65,13 @@ struct RankState {
     spent_ps[static_cast<std::size_t>(current)] += (now - accounted).picos();
     accounted = now;
     current = classify();
+  }
+
+  // A kernel has just ended, all of whose time counts as compute so far: of that the host is to blame for so much (Kernel::host).
+  void charge_host(Int128 picos) {
+    const auto moved = static_cast<std::int64_t>(picos);
+    spent_ps[static_cast<std::size_t>(TimeClass::kCompute)] -= moved;
+    spent_ps[static_cast<std::size_t>(TimeClass::kHost)] += moved;
   }
 };
 

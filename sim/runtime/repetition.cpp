@@ -30,7 +30,7 @@ Int128 work_left(const ComputeState& c, Instant now) {
   return c.is_running ? c.work_left - static_cast<Int128>((now - c.updated).picos()) * c.speed : 0;
 }
 
-void write_rank(const RankState& rank, const RoleLog& log, Instant now, bool uses_host, StateWriter& out) {
+void write_rank(const RankState& rank, const RoleLog& log, Instant now, StateWriter& out) {
   for (std::size_t i = 0; i < kStreamCount; ++i) {
     const StreamState& s = rank.streams[i];
     out.put(std::int64_t{s.visible} << 32 | std::int64_t{s.waiters} << 1 | (s.is_busy ? 1 : 0));
@@ -40,8 +40,7 @@ void write_rank(const RankState& rank, const RoleLog& log, Instant now, bool use
     }
   }
   out.put(work_left(rank.compute, now));
-  out.put(rank.compute.is_running ? rank.compute.speed : rank.compute.awaits_host ? -1 : 0);
-  if (uses_host) out.put(rank.host.lead(now).picos());
+  out.put(rank.compute.is_running ? rank.compute.speed : 0);
   for (const std::uint16_t n : rank.in_flight) out.put(std::int64_t{n});
   out.put(std::int64_t{rank.collectives_in_flight} << 1 | (rank.has_ended ? 1 : 0));
 }
@@ -102,7 +101,7 @@ Repetition::Checkpoint Repetition::checkpoint(RunState& state, const NetworkMode
   c.ranks.reserve(state.ranks.size());
   for (RankState& rank : state.ranks) {
     rank.account(state.now);
-    write_rank(rank, state.logs[rank.log], state.now, state.uses_host, out);
+    write_rank(rank, state.logs[rank.log], state.now, out);
     RankMark& mark = c.ranks.emplace_back();
     mark.slot = rank.slot;
     mark.cursor = state.logs[rank.log].cursor(rank.slot);
@@ -185,7 +184,6 @@ void Repetition::repeat_rank(RankState& rank, const RankMark& then, const RankMa
   rank.compute.work_left = work_left(rank.compute, at);
   rank.compute.updated = at + shift;
   rank.accounted = rank.accounted + shift;
-  rank.host.move_on(shift);
 }
 
 }  // namespace lockstep

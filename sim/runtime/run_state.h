@@ -46,7 +46,6 @@ struct RunState {
   std::vector<RankState> ranks;           // by rank class
   std::vector<ActivityState> activities;  // by activity class
   RunTotals totals;
-  bool uses_host = false;  // some kernel costs the host time
 };
 
 // One log for each role, in the order of their first ranks; the job of each rank, and an end for each job.

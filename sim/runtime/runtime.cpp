@@ -38,8 +38,6 @@ class Runtime {
                    input.job.total_ranks(), input.program.world_size());
     state_.ranks.resize(input.job.ranks().size());
     open_logs(state_, input.program, input.job);
-    const std::vector<Kernel>& kernels = input.program.kernels().kernels;
-    state_.uses_host = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) { return k.host > Duration(); });
     state_.activities.resize(input.job.activities().size());
     LOCKSTEP_CHECK(slow_speed_ > 0, "a compute slow-down of {}", input.comm_slowdown);
   }
@@ -77,8 +75,7 @@ class Runtime {
     drain();
     while (events_.next_time() == state_.now) {
       const KernelEnd e = events_.pop().payload;
-      const ComputeState& compute = ranks()[e.rank].compute;
-      if (compute.version == e.version && (compute.is_running || compute.awaits_host)) end_compute(e.rank);
+      if (ranks()[e.rank].compute.is_running && ranks()[e.rank].compute.version == e.version) end_compute(e.rank);
       drain();
     }
     in_.network.settle(state_.now);
@@ -118,7 +115,6 @@ class Runtime {
           if (s == Stream::kCompute) hold_compute(r, op.wait_stream);
           return;
         }
-        if (s == Stream::kCompute && is_receiving(op.wait_stream)) ranks()[r].host.synchronise(state_.now);
         complete_front(r, s);
         continue;
       }
@@ -195,7 +191,6 @@ class Runtime {
     events_ = new_queue();
     for (std::uint32_t r = 0; r < ranks().size(); ++r) {
       if (ranks()[r].compute.is_running) schedule_compute(r);
-      if (ranks()[r].compute.awaits_host) schedule_end(r, ranks()[r].host.at());
     }
   }
 
@@ -228,14 +223,9 @@ class Runtime {
 
   void start_compute(std::uint32_t r, const RoleOp& op) {
     ComputeState& c = ranks()[r].compute;
-    // A slow-down of s per mille makes the kernel take (1000 + s)/1000 of its time.
-    const Kernel& kernel = in_.program.kernels()[KernelId(op.target)];
-    c.work_left = Int128{kernel.time.picos()} * (ComputeState::kFullSpeed + (kernel.is_pause ? 0 : rank_class(r).slowdown));
+    c.work_left = work(r, kernel_of(op), &Kernel::time);
     c.updated = state_.now;
     c.is_running = true;
-    HostClock& host = ranks()[r].host;
-    if (kernel.awaits_gpu) host.synchronise(state_.now);
-    if (state_.uses_host) (void)host.start(state_.now, kernel.host);
     c.speed = speed_of(ranks()[r]);
     ranks()[r].account(state_.now);
     schedule_compute(r);
@@ -243,26 +233,25 @@ class Runtime {
 
   void schedule_compute(std::uint32_t r) {
     ComputeState& c = ranks()[r].compute;
-    schedule_end(r, later(state_.now, ceil_div(c.work_left, Int128{c.speed})));
-  }
-
-  void schedule_end(std::uint32_t r, Instant end) {
-    events_.push(end, EventClass::kEnd, {.rank = r, .version = ++ranks()[r].compute.version});
+    const Instant end = later(state_.now, ceil_div(c.work_left, Int128{c.speed}));
+    events_.push(end, EventClass::kEnd, {.rank = r, .version = ++c.version});
   }
 
   void end_compute(std::uint32_t r) {
-    ComputeState& c = ranks()[r].compute;
-    c.is_running = false;
-    c.awaits_host = state_.uses_host && ranks()[r].host.at() > state_.now;
-    if (c.awaits_host) {
-      schedule_end(r, ranks()[r].host.at());
-    } else {
-      complete(r, Stream::kCompute);
-    }
-    ranks()[r].account(state_.now);
+    RankState& rank = ranks()[r];
+    const Kernel& kernel = kernel_of(front(r, Stream::kCompute));
+    rank.compute.is_running = false;
+    complete(r, Stream::kCompute);
+    rank.account(state_.now);
+    rank.charge_host(work(r, kernel, &Kernel::host) / ComputeState::kFullSpeed);
   }
 
-  [[nodiscard]] static bool is_receiving(Stream s) { return s == Stream::kPpRecvPrev || s == Stream::kPpRecvNext; }
+  [[nodiscard]] const Kernel& kernel_of(const RoleOp& op) const { return in_.program.kernels()[KernelId(op.target)]; }
+
+  // A slow-down of s per mille makes a kernel take (1000 + s)/1000 of its time.
+  [[nodiscard]] Int128 work(std::uint32_t r, const Kernel& kernel, Duration Kernel::*time) const {
+    return Int128{(kernel.*time).picos()} * (ComputeState::kFullSpeed + (kernel.is_pause ? 0 : rank_class(r).slowdown));
+  }
 
   [[nodiscard]] std::int64_t speed_of(const RankState& rank) const {
     return rank.collectives_in_flight > 0 ? slow_speed_ : ComputeState::kFullSpeed;

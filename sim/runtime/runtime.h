@@ -4,7 +4,8 @@
 //
 // A kernel runs at full speed, or 1/(1 + slowdown) of it while a collective of its rank is in flight (the collective's own kernels hold
 // SMs and memory bandwidth). A collective starts when all members have arrived; a send when it is posted. Every instant of a rank
-// belongs to exactly one TimeClass, so the breakdown sums to the step time.
+// belongs to exactly one TimeClass, so the breakdown sums to the step time. What the host adds to a kernel (Kernel::host, part of its
+// time) is kHost once the kernel has ended, of a slow GPU as much more as the kernel takes longer; there is no clock of the host.
 //
 // The run ends when every rank has finished its program. If nothing can happen any more before that, it fails (SimulationError) and
 // says which rank waits for what. Order inside an instant does not change results (`tie_seed` shuffles it to prove that).

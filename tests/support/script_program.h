@@ -17,8 +17,9 @@ class ScriptProgram final : public Program {
     table_.kernels.push_back({.name = "kernel", .time = time});
     return KernelId::from_index(table_.kernels.size() - 1);
   }
-  KernelId started_by_host(Duration time, Duration host, bool awaits_gpu = false) {
-    table_.kernels.push_back({.name = "kernel", .time = time, .host = host, .awaits_gpu = awaits_gpu});
+  // `host` of `time` is what starting it adds.
+  KernelId started_by_host(Duration time, Duration host) {
+    table_.kernels.push_back({.name = "kernel", .time = time, .host = host});
     return KernelId::from_index(table_.kernels.size() - 1);
   }
   CommId comm(std::vector<Rank> members) {

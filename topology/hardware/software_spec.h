@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What releases of training software bring (kind: software): which attention kernels, which pointwise kernels are fused, and what the
 // host pays to start the kernels of a layer. A job names framework and release (job.software), and the newest entry that is not after it
-// holds; entries are named by year and month. One meaning for everybody: no constant depends on a model, a site or a measurement.
+// holds; entries are named by year and month. One meaning for everybody: no constant depends on a model, a site or a measurement. How
+// host times and those on the GPU make up an operation's: workloads/kernels/roofline.h.
 //
 //   megatron:
 //     2021-03: {launch: 45 us, attention: unfused, fused_softmax_limit: 2048}

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cmath>
 
 #include "base/check.h"
 
@@ -75,6 +74,7 @@ Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerfor
     host += host_seconds(gpu, w);
   }
   k.time = kernel_duration(std::sqrt(seconds * seconds + host * host));
+  k.host = k.time - kernel_duration(seconds);
   return k;
 }
 

@@ -3,7 +3,16 @@
 // GPU generation and data type, off which their shape takes something (gemm_shape.h). Attention and memory-bound kernels have an
 // efficiency of their own.
 //
-// Constants and their sources live in the hardware files (configs/hardware). Not modelled: clocks and power beyond a sustained share.
+// The host starts the kernels of an operation of a program (a part of a layer) one after the other, ahead of the GPU as far as it can:
+//
+//   time of the operation = sqrt(G^2 + H^2)      G: sum of t over its kernels      H: what the host needs to start them all
+//
+// With H far below G nothing shows, with H far above G nothing else does; between them neither is quite hidden behind the other, since
+// kernels are long and short in turn. Support: on the 750 steps that vTrain published (2 to 8 A100)
+// the median error is 3.9 %, against 5.9 % where the larger of G and H counts and the host's lead is carried from operation to operation.
+//
+// Constants and their sources live in the hardware files (configs/hardware). Not modelled: clocks and power beyond a sustained share; a
+// lead of the host beyond the operation, and collectives that the host's delay hides; hosts that share cores, garbage collection.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +103,8 @@ struct GemmShape {
 [[nodiscard]] double host_seconds(const GpuPerformance& gpu, const KernelWork& work);
 // Time of a kernel as a program carries it: one beyond the range of time never ends.
 [[nodiscard]] Duration kernel_duration(double seconds);
-// The kernels of one operation of a program run one after the other: flops, bytes and times add up.
+// The kernels of one operation of a program run one after the other: flops, bytes and times add up. Kernel::host is what the host adds to
+// the times on the GPU.
 [[nodiscard]] Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerformance& gpu);
 
 }  // namespace lockstep

@@ -154,7 +154,6 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     const std::int64_t parameters = stage_optimizer_parameters(plan_, stage);
     kernels_.kernels.push_back(fuse(fmt::format("optimizer_stage{}", stage), optimizer_kernels(plan_, parameters), gpu));
-    kernels_.kernels.back().awaits_gpu = true;  // the norm of the gradients comes to the host
   }
 }
 
