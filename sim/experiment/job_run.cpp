@@ -103,7 +103,7 @@ RunResult run_job(const ClusterSpec& cluster, const TrainingPlan& plan, const Ru
 RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, const TrainingPlan& plan,
                   const RunOptions& options) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const std::unique_ptr<Program> program = make_program(plan, performance_of(cluster.server->gpu, cluster.software, plan.job));
+  const std::unique_ptr<Program> program = make_program(plan, performance_of(*cluster.server, cluster.software, plan.job));
   return run_job(prepared, cluster, plan, *program, place_ranks(plan, prepared.network, options.seed), options);
 }
 

@@ -48,7 +48,7 @@ SharedRunResult run_jobs(const PreparedCluster& prepared, const ClusterSpec& clu
   std::vector<RunResult> alone;
   Duration last_end;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    programs.push_back(make_program(jobs[j].plan, performance_of(cluster.server->gpu, cluster.software, jobs[j].plan.job)));
+    programs.push_back(make_program(jobs[j].plan, performance_of(*cluster.server, cluster.software, jobs[j].plan.job)));
     alone.push_back(run_job(prepared, cluster, jobs[j].plan, *programs.back(), places[j], options));
     last_end = std::max(last_end, jobs[j].start + step_alone(alone.back()));
   }

@@ -76,7 +76,9 @@ TEST(ExpertParallel, SequenceParallelRanksSendTheirPartOfTheTokens) {
     ProgramInterpreter run(program);
     ASSERT_TRUE(run.run());
     for (const Op& op : run.ops(Rank(1), Stream::kEp)) {
-      if (op.kind == OpKind::kCollective) EXPECT_EQ(op.bytes, 131'072 / 2 * 3 / 2);
+      if (op.kind == OpKind::kCollective) {
+        EXPECT_EQ(op.bytes, 131'072 / 2 * 3 / 2);
+      }
     }
     int gathered = 0;
     for (const Op& op : run.ops(Rank(1), Stream::kTp)) gathered += op.bytes == 131'072 * 3 / 2 ? 1 : 0;

@@ -43,7 +43,9 @@ TEST(Upgrades, OfHardwareNeverCostTime) {
     const Explanation e = explained("llama3.2-1b-ddp", with(kSmall, plan), true);
     for (const UpgradeResult& u : e.upgrades) {
       EXPECT_NE(u.gain.has_value(), !u.reason.empty()) << u.name;
-      if (u.gain && !u.is_plan) EXPECT_GE(*u.gain, -1e-9) << u.name;
+      if (u.gain && !u.is_plan) {
+        EXPECT_GE(*u.gain, -1e-9) << u.name;
+      }
     }
     EXPECT_TRUE(std::is_sorted(e.upgrades.begin(), e.upgrades.end(), [](const UpgradeResult& a, const UpgradeResult& b) {
       return a.gain.value_or(-2) > b.gain.value_or(-2);
@@ -104,7 +106,9 @@ TEST(Causes, AreNamedWhereTheyWereBuiltIn) {
       {"bubble", {"job.pp=4"}},
       {"imbalance", {"job.pp=2", "job.stages=[3,1]", "job.gradient_accumulation=16"}},
       {"recompute", {"job.recompute=full"}},
-      {"host_bound", {"job.seq_len=128", "job.micro_batch=1", "job.gradient_accumulation=1"}},
+      {"host_bound",
+       {"job.gpus=1", "job.seq_len=4096", "job.micro_batch=1", "job.model.hidden=512", "job.model.heads=8",
+        "job.model.kv_heads=8", "job.model.head_dim=64", "job.model.ffn=1024", "job.model.vocab=1024"}},
       {"small_micro_batch", {"job.seq_len=128", "job.micro_batch=1", "job.gradient_accumulation=32"}},
       {"slow_parts", {"cluster.stragglers.gpus=[3]", "cluster.stragglers.slowdown=30 %"}},
       {"unfused_attention", {"job.attention=unfused"}},

@@ -9,6 +9,7 @@
 #include "topology/gpu_variation.h"
 #include "workloads/kernels/performance.h"
 #include "workloads/kernels/transformer_kernels.h"
+#include "workloads/schedule/part_slices.h"
 
 namespace lockstep {
 namespace {
@@ -153,12 +154,13 @@ TEST(KernelModel, SlicesAddUpToThePart) {
     for (const Direction d : {Direction::kForward, Direction::kBackward}) {
       double flops = 0;
       double bytes = 0;
-      for (const PartSlice slice : {PartSlice::kEntry, PartSlice::kMiddle, PartSlice::kExit}) {
-        for (const KernelWork& w : part_kernels(plan, part, d, {}, slice)) flops += w.flops, bytes += w.bytes;
+      const std::vector<KernelWork> all = part_kernels(plan, part, d);
+      for (const OverlapSlice slice : kOverlapSlices) {
+        for (const KernelWork& w : slice_kernels(plan, part, slice, all)) flops += w.flops, bytes += w.bytes;
       }
       double all_flops = 0;
       double all_bytes = 0;
-      for (const KernelWork& w : part_kernels(plan, part, d)) all_flops += w.flops, all_bytes += w.bytes;
+      for (const KernelWork& w : all) all_flops += w.flops, all_bytes += w.bytes;
       EXPECT_DOUBLE_EQ(flops, all_flops);
       EXPECT_DOUBLE_EQ(bytes, all_bytes);
     }
@@ -206,6 +208,30 @@ TEST(KernelModel, ExpertsComputeWhatTheBusiestRankReceives) {
   EXPECT_DOUBLE_EQ(flops, 3 * 2 * (4096 * 1.5) * 4096 * 1024);
   EXPECT_DOUBLE_EQ(find(works, "experts_up").shape.m, 3072);
   EXPECT_DOUBLE_EQ(find(works, "experts_up").shape.batch, 2);
+}
+
+// tp 2 with sequence parallelism, 8 experts, 2 each token: a rank routes 1024 of 2048 tokens and permutes 2048 copies of 4096 values in 2
+// bytes, in and out. Whole experts, 4 on each of two ranks, compute 2048 copies; experts cut by tp, 8 on each, the 4096 of both partners:
+// 512 an expert either way, and equal flops, since the latter are half as wide.
+TEST(KernelModel, ExpertsCutByTensorParallelismComputeGatheredTokens) {
+  JobSpec job = llama(DataType::kBf16);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 1024};
+  job.tp = 2;
+  job.sequence_parallel = true;
+  for (const std::int64_t expert_tp : {1, 2}) {
+    job.expert_tp = expert_tp;
+    job.ep = expert_tp == 1 ? 2 : 1;
+    const TrainingPlan plan = plan_of(job, 2);
+    EXPECT_DOUBLE_EQ(find(part_kernels(plan, ModelPart::kMoe, Direction::kForward), "router").shape.m, 1024);
+    EXPECT_DOUBLE_EQ(find(part_kernels(plan, ModelPart::kMoe, Direction::kForward), "permute").bytes, 2 * 2048.0 * 4096 * 2);
+    EXPECT_DOUBLE_EQ(find(part_kernels(plan, ModelPart::kCombine, Direction::kForward), "unpermute").bytes,
+                     (2048.0 + 1024) * 4096 * 2);
+    const auto works = part_kernels(plan, ModelPart::kExperts, Direction::kForward);
+    EXPECT_DOUBLE_EQ(find(works, "experts_up").shape.m, 512);
+    double flops = 0;
+    for (const KernelWork& w : works) flops += w.flops;
+    EXPECT_DOUBLE_EQ(flops, 3 * 2 * 2048.0 * 4096 * 1024);
+  }
 }
 
 // Quantiles of tables: 0.975 at 1.959964, 0.999 at 3.090232, symmetric. The largest of 2 draws is expected at 1/sqrt(pi) = 0.5642, of

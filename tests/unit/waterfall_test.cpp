@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <memory>
 
 #include "sim/experiment/explain/kernel_parts.h"
 #include "sim/experiment/explain/kernel_runs.h"
@@ -60,12 +61,14 @@ Scenario pipeline(const std::string& stages, std::int64_t micro_batches) {
   return s;
 }
 
+constexpr std::int64_t kMostGpus = 2048;  // the larger ones are the same jobs on more nodes
+
 TEST(Waterfall, AddsUpOnEveryShippedScenario) {
   int explained = 0;
   for (const ConfigEntry& e : test::shipped().entries("scenario")) {
     SCOPED_TRACE(e.name);
     const Scenario s = test::scenario(e.name);
-    if (!s.jobs.empty() || size_of(s.spec.cluster).gpus > 16384) continue;
+    if (!s.jobs.empty() || size_of(s.spec.cluster).gpus > kMostGpus) continue;
     const Waterfall w = waterfall(s);
     expect_sound(w);
     EXPECT_EQ(w.has_flops(), !s.plan.has_profile());
@@ -161,6 +164,8 @@ TEST(KernelParts, AddUpToTheKernels) {
   const std::vector<std::vector<std::string>> plans = {{"job.tp=4", "job.sequence_parallel=true", "job.tp_overlap=pipelined"},
                                                        {"job.attention=unfused", "job.recompute=selective"},
                                                        {"job.tp=2", "job.tp_overlap=backward"},
+                                                       {"job.pp=2", "job.schedule=zb_h1"},
+                                                       {"job.lora.rank=16"},
                                                        {"job.model=mixtral-8x7b", "job.ep=8"},
                                                        {"job.model=deepseek-v3", "job.ep=8", "job.pp=1"}};
   for (const std::vector<std::string>& assignments : plans) {
@@ -172,7 +177,7 @@ TEST(KernelParts, AddUpToTheKernels) {
     ASSERT_EQ(parts.size(), program->kernels().kernels.size());
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Kernel& kernel = program->kernels().kernels[k];
-      EXPECT_NEAR(parts[k].total(), kernel.time.seconds(), 1e-12) << kernel.name;
+      EXPECT_NEAR(parts[k].total(), (kernel.time - kernel.host).seconds(), 1e-12) << kernel.name;
       EXPECT_LE(parts[k].product_limit, parts[k].product * (1 + 1e-12)) << kernel.name;
       EXPECT_EQ(parts[k].owner == KernelOwner::kHead, kernel.name.starts_with("head")) << kernel.name;
       EXPECT_EQ(parts[k].owner == KernelOwner::kOptimizer, kernel.name.starts_with("optimizer")) << kernel.name;

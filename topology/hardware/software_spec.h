@@ -31,7 +31,7 @@ struct SoftwareRelease {
   Fraction cuda_graphs{0.02};  // ... and where recorded graphs are replayed
   AttentionGeneration attention = AttentionGeneration::kFlash3;  // newest it has
   bool fuses_pointwise = true;  // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
-  double loss_bytes = 24;       // memory traffic of the loss per logit: all passes over 16- and 32-bit values, forward and backward
+  double loss_bytes = 24;  // memory traffic of the loss per logit: all passes over 16- and 32-bit values, forward and backward
   int fused_softmax_limit =
       16384;  // tokens of a sequence up to which unfused attention scales, masks and normalises in one kernel; 0: never
 };

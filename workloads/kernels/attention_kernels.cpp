@@ -125,7 +125,6 @@ void latent_products(KernelList& out, const MlaSpec& mla) {
   const auto size = [](std::int64_t v) { return static_cast<double>(v); };
   const double q_width = s.rank_heads * size(mla.nope_dim + mla.rope_dim);
   const double kv_width = s.rank_heads * size(mla.nope_dim + mla.v_dim);
-  out.set_slice(PartSlice::kEntry);
   if (mla.q_rank > 0) {
     out.product(
         {.name = "q_down", .m = s.norm_tokens, .n = size(mla.q_rank), .k = s.hidden, .is_entry = true, .is_cut = false});
@@ -138,7 +137,6 @@ void latent_products(KernelList& out, const MlaSpec& mla) {
                .k = s.hidden,
                .is_entry = true,
                .is_cut = false});
-  out.set_slice(PartSlice::kMiddle);
   out.memory("latent_norm", s.norm_tokens * size(mla.q_rank + mla.kv_rank), 2, 3);
   if (mla.q_rank > 0) out.product({.name = "q_up", .m = s.tokens, .n = q_width, .k = size(mla.q_rank)});
   out.product({.name = "kv_up", .m = s.tokens, .n = kv_width, .k = size(mla.kv_rank)});
@@ -155,9 +153,7 @@ void attention_kernels(KernelList& out) {
   if (mla) {
     latent_products(out, *mla);
   } else {
-    out.set_slice(PartSlice::kEntry);
     out.product({.name = "qkv", .m = s.tokens, .n = s.qkv_width(), .k = s.hidden, .is_entry = true});
-    out.set_slice(PartSlice::kMiddle);
     const double heads = s.tokens * (s.rank_heads + s.rank_kv_heads) * s.head_dim;
     if (out.model().has_qk_norm) out.pointwise("qk_norm", heads, {2, 3, 2}, {12, 20, 12});
     // Eager: halves swapped with a sign, two products, their sum, for q and for k.
@@ -169,9 +165,7 @@ void attention_kernels(KernelList& out) {
   } else if (out.is_forward()) {
     core(out, true);
   }
-  out.set_slice(PartSlice::kExit);
   out.product({.name = "attention_output", .m = s.tokens, .n = s.hidden, .k = core_widths(out).value, .is_exit = true});
-  out.set_slice(PartSlice::kMiddle);
   // Parallel parts are added up once, after the feed-forward part, which reads the output of this one too.
   if (!out.model().has_parallel_parts) return out.residual();
   out.memory("residual", s.norm_tokens * s.hidden, 1, 1, 0);

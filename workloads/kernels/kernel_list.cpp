@@ -46,11 +46,6 @@ RankSizes::RankSizes(const TrainingPlan& p)
       grad(static_cast<double>(bytes_per_element(p.job.grad_dtype))),
       norm_tokens(tokens / (p.job.sequence_parallel ? static_cast<double>(p.tp()) : 1.0)) {}
 
-void KernelList::add(KernelWork work) {
-  work.slice = slice_;
-  works_.push_back(work);
-}
-
 bool KernelList::is_weight_gradient_apart(const Projection& p) const {
   return plan_.splits_passes() || (p.is_entry && plan_.splits_backward());
 }

@@ -61,12 +61,11 @@ class KernelList {
   [[nodiscard]] const KernelChoice& choice() const { return choice_; }
   [[nodiscard]] bool is_forward() const { return direction_ == Direction::kForward; }
   [[nodiscard]] bool is_backward() const { return direction_ == Direction::kBackward; }
-  void set_slice(PartSlice slice) { slice_ = slice; }
   // Whose products have adapters, where it has any.
   void set_part(ModelPart part);
   [[nodiscard]] std::vector<KernelWork> take() { return std::move(works_); }
 
-  void add(KernelWork work);
+  void add(const KernelWork& work) { works_.push_back(work); }
   // Forward the product; backward dX = dY W^T and dW += X^T dY, of which Direction::kWeightGradient may hold the second. Frozen weights
   // have dX alone, beside what adapters of the part compute.
   void product(const Projection& p);
@@ -90,7 +89,6 @@ class KernelList {
   RankSizes sizes_;
   Direction direction_;
   KernelChoice choice_;
-  PartSlice slice_ = PartSlice::kMiddle;
   double adapter_rank_ = 0;  // of the part at hand; 0: none
   std::vector<KernelWork> works_;
 };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The feed-forward part of a layer: dense, or routed to experts.
 //
-// A rank routes its tokens, those of its part of the sequence where tensor parallelism leaves experts whole (expert_tp 1 with sequence
-// parallelism). It sends top_k copies of each and, routing being balanced, receives as many; the busiest rank receives expert_skew times
-// that, and everybody waits for it, so every rank computes as much. Permuting tokens by expert moves every copy once in and once out, at
-// the sender and, where a rank holds several experts, at the receiver.
+// A rank routes its tokens, those of its part of the sequence under sequence parallelism. It sends top_k copies of each and, routing being
+// balanced, receives as many; the busiest rank receives expert_skew times that, and everybody waits for it, so every rank computes as
+// much. Experts that are cut by tp (expert_tp = tp) compute what all partners have received, gathered; without sequence parallelism
+// partners hold the same tokens, and there is nothing to gather. Permuting tokens by expert moves every copy once in and once out, at the
+// sender and, where a rank holds several experts, at the receiver (workloads/schedule/expert_writer.cpp).
 // Not modelled: tokens dropped or padded by capacity factors.
 #include "workloads/kernels/kernel_list.h"
+
+#include <cmath>
 
 #include "base/wide.h"
 
@@ -28,37 +31,32 @@ struct FeedForward {
   double ffn = 0;
   double batch = 1;
   bool is_dense = false;
-  bool is_sliced = true;  // entry, middle and exit as of a part; otherwise all in the slice at hand
 };
 
 void feed_forward(KernelList& out, const FeedForward& f) {
   const double hidden = out.sizes().hidden;
   const double b = branches(out);
-  const auto enter = [&](PartSlice slice) {
-    if (f.is_sliced) out.set_slice(slice);
-  };
-  enter(PartSlice::kEntry);
   out.product({.name = f.up, .m = f.m, .n = b * f.ffn, .k = hidden, .batch = f.batch, .is_entry = f.is_dense});
-  enter(PartSlice::kMiddle);
   // Reads every branch, writes the product; backward reads both and the gradient, and writes every branch's gradient. Eager: gated, the
   // function of the gate, then the product; plain, the bias, then the function.
   const double biases = out.model().has_linear_biases ? 1 : 0;
   const double eager = out.model().is_gated ? 2 : 1 + biases;
   out.pointwise(f.activation, f.batch * f.m * f.ffn, {b + 1, 2 * b + 1},
                 {out.model().is_gated ? 5 : 2 + 2 * biases, 3 * eager + 2, eager});
-  enter(PartSlice::kExit);
   out.product({.name = f.down, .m = f.m, .n = hidden, .k = f.ffn, .batch = f.batch, .is_exit = f.is_dense});
-  enter(PartSlice::kMiddle);
 }
 
-double routed_tokens(const KernelList& out) {
-  const JobSpec& job = out.plan().job;
-  const bool is_cut = job.sequence_parallel && job.expert_tp == 1;
-  return is_cut ? out.sizes().norm_tokens : out.sizes().tokens;
-}
+double routed_tokens(const KernelList& out) { return as_double(out.plan().own_tokens()); }
 
 // Copies of tokens that a rank sends to experts.
 double copies(const KernelList& out) { return routed_tokens(out) * as_double(out.model().moe->top_k); }
+
+// Copies that the experts of a rank compute.
+double received(const KernelList& out) {
+  const JobSpec& job = out.plan().job;
+  const std::int64_t partners = job.sequence_parallel ? job.expert_tp : 1;
+  return copies(out) * job.expert_skew * as_double(partners);
+}
 
 std::int64_t experts_of_rank(const KernelList& out) { return ceil_div(out.model().moe->experts, out.plan().job.ep); }
 
@@ -80,23 +78,19 @@ void router_kernels(KernelList& out) {
   const MoeSpec& moe = *out.model().moe;
   const RankSizes& s = out.sizes();
   const double tokens = routed_tokens(out);
-  // The shared expert is the middle, everything else of the part the entry: it may run beside the exchange of tokens.
-  out.set_slice(PartSlice::kEntry);
   out.norm();
   out.product({.name = "router", .m = tokens, .n = as_double(moe.experts), .k = s.hidden, .is_quantised = false});
   // Scores in 32 bits: softmax or sigmoid, top-k, mask and map of the chosen.
   constexpr double kScorePasses = 2 * 6;  // in 16-bit values
   out.memory("top_k", tokens * as_double(moe.experts), kScorePasses, kScorePasses, 6);
   out.memory("permute", copies(out) * s.hidden, 2, 2, 2);
-  out.set_slice(PartSlice::kMiddle);
   if (moe.shared_ffn == 0) return;
   feed_forward(out, {.up = "shared_up",
                      .activation = "shared_activation",
                      .down = "shared_down",
                      .m = s.tokens,
                      .ffn = as_double(ceil_div(moe.shared_ffn, out.plan().tp())),
-                     .is_dense = true,
-                     .is_sliced = false});
+                     .is_dense = true});
 }
 
 void expert_kernels(KernelList& out) {
@@ -104,7 +98,9 @@ void expert_kernels(KernelList& out) {
   const MoeSpec& moe = *out.model().moe;
   const JobSpec& job = out.plan().job;
   const double experts = as_double(experts_of_rank(out));
-  const double rows = copies(out) * job.expert_skew;
+  // Tokens of an expert are padded to whole tiles of 16 rows, as Transformer Engine does for 8-bit products.
+  const double rows_of_expert = as_double(16 * static_cast<std::int64_t>(std::ceil(received(out) / experts / 16)));
+  const double rows = rows_of_expert * experts;
   if (out.is_forward() || out.is_backward()) {
     out.add({.name = "counts", .operations = 0, .expert_parts = out.is_forward() ? 1.0 : kBackwardHost});
   }
@@ -112,7 +108,7 @@ void expert_kernels(KernelList& out) {
   feed_forward(out, {.up = "experts_up",
                      .activation = "experts_activation",
                      .down = "experts_down",
-                     .m = rows / experts,
+                     .m = rows_of_expert,
                      .ffn = as_double(ceil_div(moe.ffn, job.expert_tp)),
                      .batch = experts});
 }

@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "topology/hardware/server_spec.h"
+#include "workloads/kernels/host_path.h"
 
 namespace lockstep {
 namespace {
@@ -126,6 +128,11 @@ SoftwareRelease release_of(const SoftwareHistory& software, const JobSpec& job) 
 GpuPerformance performance_of(const GpuSpec& gpu) { return performance_of(gpu, {}, {}); }
 
 GpuPerformance performance_of(const GpuSpec& gpu, const SoftwareHistory& software, const JobSpec& job) {
+  return performance_of(ServerSpec{.gpu = gpu}, software, job);
+}
+
+GpuPerformance performance_of(const ServerSpec& server, const SoftwareHistory& software, const JobSpec& job) {
+  const GpuSpec& gpu = server.gpu;
   const GpuEfficiency& e = gpu.efficiency;
   const SoftwareRelease release = release_of(software, job);
   const std::optional<Products> linear = products(gpu, job.precision);
@@ -145,7 +152,8 @@ GpuPerformance performance_of(const GpuSpec& gpu, const SoftwareHistory& softwar
           .kernels = {.fuses_pointwise = release.fuses_pointwise || job.execution == Execution::kCompiled,
                       .loss_bytes = release.loss_bytes,
                       .fused_softmax_limit = static_cast<double>(release.fused_softmax_limit)},
-          .host = host_costs(release, job.execution)};
+          .host = host_costs(release, job.execution),
+          .host_path = host_path_of(server)};
 }
 
 double linear_peak(const GpuSpec& gpu, const JobSpec& job) {

@@ -17,7 +17,11 @@
 
 namespace lockstep {
 
+struct ServerSpec;  // topology/hardware/server_spec.h
+
 // PRE: check_kernels() finds no fault.
+[[nodiscard]] GpuPerformance performance_of(const ServerSpec& server, const SoftwareHistory& software, const JobSpec& job);
+// In a server that says no more than its GPU.
 [[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu, const SoftwareHistory& software, const JobSpec& job);
 
 // The newest release of the job's framework that is not after job.software.released; the oldest known where that is older still. A

@@ -31,6 +31,8 @@ double peak_flops(const GpuPerformance& gpu, const KernelWork& work) {
 double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
   switch (work.kind) {
     case KernelClass::kMemory:
+    case KernelClass::kHostCopy:
+    case KernelClass::kHostMemory:
       return 1;
     case KernelClass::kGemm:
       return gpu.gemm_efficiency * shape_efficiency(gpu.gemm_costs, work.shape);
@@ -44,8 +46,19 @@ double efficiency(const GpuPerformance& gpu, const KernelWork& work) {
   return 1;
 }
 
+namespace {
+
+double host_path_seconds(double bytes, double bytes_per_s) {
+  LOCKSTEP_CHECK(bytes_per_s > 0, "{} bytes on a host without memory", bytes);
+  return bytes / bytes_per_s;
+}
+
+}  // namespace
+
 double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
   LOCKSTEP_CHECK(gpu.peak_flops > 0 && gpu.hbm_bytes_per_s > 0, "a GPU without speed");
+  if (work.kind == KernelClass::kHostCopy) return host_path_seconds(work.bytes, gpu.host_path.link_bytes_per_s);
+  if (work.kind == KernelClass::kHostMemory) return host_path_seconds(work.bytes, gpu.host_path.memory_bytes_per_s);
   const double bytes_per_s = gpu.hbm_bytes_per_s * gpu.hbm_efficiency;
   const double memory = work.bytes / bytes_per_s;
   if (work.flops <= 0) return memory;
@@ -69,7 +82,7 @@ Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerfor
   double host = 0;
   for (const KernelWork& w : parts) {
     k.flops += w.flops;
-    k.bytes += w.bytes;
+    if (w.kind != KernelClass::kHostMemory) k.bytes += w.bytes;
     seconds += kernel_seconds(gpu, w);
     host += host_seconds(gpu, w);
   }

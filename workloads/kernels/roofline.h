@@ -11,6 +11,8 @@
 // kernels are long and short in turn. Support: on the 750 steps that vTrain published (2 to 8 A100)
 // the median error is 3.9 %, against 5.9 % where the larger of G and H counts and the host's lead is carried from operation to operation.
 //
+// What an optimizer on the host does (optimizer_kernels()) is part of an operation too, at the rates of HostPath.
+//
 // Constants and their sources live in the hardware files (configs/hardware). Not modelled: clocks and power beyond a sustained share; a
 // lead of the host beyond the operation, and collectives that the host's delay hides; hosts that share cores, garbage collection.
 #pragma once
@@ -42,6 +44,12 @@ struct HostCosts {
   double step_s = 0;         // besides, an optimizer step
 };
 
+// A GPU's way to the memory of its server, and its share of that memory.
+struct HostPath {
+  double link_bytes_per_s = 0;    // either way
+  double memory_bytes_per_s = 0;  // reading and writing together
+};
+
 // What a kernel model needs to know of a GPU and the software on it.
 struct GpuPerformance {
   double peak_flops = 0;         // dense, of 16-bit matrix products, or of TF32 ones in 32-bit jobs, flop/s
@@ -56,17 +64,23 @@ struct GpuPerformance {
   double comm_slowdown = 0;             // compute takes 1 + this while a collective of the rank is in flight
   KernelChoice kernels;
   HostCosts host;
+  HostPath host_path;
 };
 
 // Of jobs in bf16, or in fp16 on a GPU without bf16, whatever their software; of others see performance.h.
 [[nodiscard]] GpuPerformance performance_of(const GpuSpec& gpu);
 
-// kLinear: a matrix product with weights of a layer, in the job's precision; kGemm: any other, in 16 bits.
-enum class KernelClass : std::uint8_t { kMemory, kGemm, kLinear, kAttentionForward, kAttentionBackward };
-
-// Where in its part of a layer a kernel runs: the product of the part's input (qkv, up), the product of its output (attention output,
-// down), or elsewhere.
-enum class PartSlice : std::uint8_t { kAll, kEntry, kMiddle, kExit };
+// kLinear: a matrix product with weights of a layer, in the job's precision; kGemm: any other, in 16 bits. kHostCopy: between the memory of
+// the GPU and that of the host; kHostMemory: on the host, bound by its memory.
+enum class KernelClass : std::uint8_t {
+  kMemory,
+  kGemm,
+  kLinear,
+  kAttentionForward,
+  kAttentionBackward,
+  kHostCopy,
+  kHostMemory,
+};
 
 // One kernel as executed.
 struct KernelWork {
@@ -76,10 +90,9 @@ struct KernelWork {
   double bytes = 0;
   ProductShape shape = {};   // of matrix products
   double exposed_bytes = 0;  // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
-  PartSlice slice = PartSlice::kMiddle;
-  double operations = 1;    // of the framework that the host starts for it
-  double expert_parts = 0;  // besides, in units of HostCosts::expert_part_s
-  double steps = 0;         // ... and of step_s
+  double operations = 1;     // of the framework that the host starts for it
+  double expert_parts = 0;   // besides, in units of HostCosts::expert_part_s
+  double steps = 0;          // ... and of step_s
 };
 
 // bytes of a GEMM C[m,n] (+)= A[m,k] B[k,n] with `in` bytes per input element and `out` bytes moved per output element.

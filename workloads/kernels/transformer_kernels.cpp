@@ -22,9 +22,7 @@ void embedding_kernels(KernelList& out) {
 void head_kernels(KernelList& out) {
   const RankSizes& s = out.sizes();
   out.norm();
-  out.set_slice(PartSlice::kEntry);
   out.product({.name = "logits", .m = s.tokens, .n = s.rank_vocab, .k = s.hidden, .is_entry = true, .is_quantised = false});
-  out.set_slice(PartSlice::kMiddle);
   // Cross-entropy in 32 bits, fused: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the probabilities (4) and writes
   // 16-bit gradients (2). Kernel by kernel it is more: see KernelChoice.
   const double bytes = s.tokens * s.rank_vocab * out.choice().loss_bytes;
@@ -53,15 +51,13 @@ void add_part(KernelList& out, ModelPart part) {
 
 }  // namespace
 
-std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction, const KernelChoice& choice,
-                                     PartSlice slice) {
+std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
+                                     const KernelChoice& choice) {
   KernelList list(plan, direction, choice);
   list.set_part(part);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
-  std::erase_if(works, [slice](const KernelWork& w) {
-    return (w.bytes <= 0 && w.expert_parts <= 0) || (slice != PartSlice::kAll && w.slice != slice);
-  });
+  std::erase_if(works, [](const KernelWork& w) { return w.bytes <= 0 && w.expert_parts <= 0; });
   return works;
 }
 
@@ -69,9 +65,17 @@ std::vector<KernelWork> optimizer_kernels(const TrainingPlan& plan, std::int64_t
   constexpr double state = 3 * 4;  // master weight and two moments, 32 bits
   const auto grad = static_cast<double>(bytes_per_element(plan.job.grad_dtype));
   const auto weight = static_cast<double>(bytes_per_element(plan.job.precision));
-  KernelWork adam = memory_kernel("adam", static_cast<double>(parameters) * (2 * state + grad + weight));
+  const double on_host = static_cast<double>(parameters) * plan.job.optimizer_offload.value;
+  const double on_gpu = static_cast<double>(parameters) - on_host;
+  KernelWork adam = memory_kernel("adam", on_gpu * (2 * state + grad + weight));
   adam.steps = 1;
-  return {adam};
+  if (on_host <= 0) return {adam};
+  const auto host_kernel = [](const char* name, KernelClass kind, double bytes) {
+    return KernelWork{.name = name, .kind = kind, .bytes = bytes};
+  };
+  return {adam, host_kernel("gradients_to_host", KernelClass::kHostCopy, on_host * grad),
+          host_kernel("adam_on_host", KernelClass::kHostMemory, on_host * (2 * state + grad + weight)),
+          host_kernel("weights_from_host", KernelClass::kHostCopy, on_host * weight)};
 }
 
 }  // namespace lockstep

@@ -9,7 +9,7 @@
 // Source of the flops: MLM = Megatron-LM's num_floating_point_operations; a fused causal core executes half of the square
 // forward and 2.5 times that backward (it multiplies q and k once more; Dao 2023, arXiv 2307.08691), the unfused core executes
 // the whole square. Bytes count every tensor a kernel must read or write once, 16-bit activations; sequence parallelism cuts
-// norms, residuals and dropout by tp. Not modelled: kernel fusion beyond this list, launch gaps.
+// norms, residuals and dropout by tp. Not modelled: kernel fusion beyond this list.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,13 @@ enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the
 // forward kernels again, but does include that of the attention core (Recompute::kSelective).
-// Of the slices of a part kEntry, kMiddle and kExit together are kAll; norms and residuals are of the middle.
 [[nodiscard]] std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
-                                                   const KernelChoice& choice = {}, PartSlice slice = PartSlice::kAll);
+                                                   const KernelChoice& choice = {});
 
 // Adam over `parameters` local parameters: reads gradient, master weight and two moments, writes the last three and the
-// 16-bit weight. Bound by memory.
+// 16-bit weight. Bound by memory. The share that optimizer_offload leaves to the host goes one thing after the other: gradients out, the
+// same reads and writes in the memory of the host, weights back (ZeRO-Offload, Ren et al. 2021, arXiv 2101.06840).
+// Not modelled: gradients that leave during backward, copies beside the update, cores too slow for the memory.
 [[nodiscard]] std::vector<KernelWork> optimizer_kernels(const TrainingPlan& plan, std::int64_t parameters);
 
 }  // namespace lockstep

@@ -17,7 +17,8 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
       is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
-      gathers_updates_(is_replicated_ && !is_fsdp_ && program.plan_.optimizer_shards() > 1),
+      gathers_updates_(is_replicated_ && !is_fsdp_ &&
+                       (program.plan_.optimizer_shards() > 1 || program.plan_.expert_optimizer_shards() > 1)),
       gathers_ahead_(gathers_updates_ && program.plan_.job.strategy == Strategy::kDdp &&
                      program.plan_.job.overlap_param_gather) {}
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kHolds = 0.05;
 constexpr double kSlowPartsHold = 0.02;
-constexpr double kUsualMemoryBound = 0.15;
+constexpr double kUsualMemoryBound = 0.10;
 constexpr std::int64_t kSmallMicroBatch = 4096;  // tokens
 constexpr double kWorthIt = 0.02;                // gain of an upgrade that confirms a cause
 
@@ -123,7 +123,7 @@ class Suspects {
     }
     add("recompute", w_.share(Loss::kRecompute), recompute_text(), "recompute: selective or of fewer layers");
     add("hbm_bound", w_.share(Loss::kMemoryBound) + w_.share(Loss::kOptimizer) - kUsualMemoryBound,
-        "memory bandwidth bounds more of the step than the usual 15 %: beyond that",
+        "memory bandwidth bounds more of the step than the usual 10 %: beyond that",
         "fused kernels, a sharded optimizer, or GPUs with faster memory");
     if (!in_.plan.has_profile() && in_.plan.job.attention == AttentionKernel::kUnfused) {
       add("unfused_attention", w_.share(Loss::kAttention), "attention writes its scores to memory", "attention: flash");

@@ -61,7 +61,15 @@ class Counter final : public OpSink {
 
 }  // namespace
 
-double RoleRuns::kernel_seconds(const KernelTable& kernels) const {
+double RoleRuns::gpu_seconds(const KernelTable& kernels) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    sum += static_cast<double>(runs[k]) * (kernels.kernels[k].time - kernels.kernels[k].host).seconds();
+  }
+  return sum;
+}
+
+double RoleRuns::seconds(const KernelTable& kernels) const {
   double sum = 0;
   for (std::size_t k = 0; k < runs.size(); ++k) sum += static_cast<double>(runs[k]) * kernels.kernels[k].time.seconds();
   return sum;

@@ -16,8 +16,9 @@ struct RoleRuns {
   std::int64_t ranks = 0;          // of the role
   std::vector<std::int64_t> runs;  // by kernel
 
-  // Of a rank: time on the GPU undisturbed.
-  [[nodiscard]] double kernel_seconds(const KernelTable& kernels) const;
+  // Of a rank, undisturbed: time on the GPU, and with what the host adds to it.
+  [[nodiscard]] double gpu_seconds(const KernelTable& kernels) const;
+  [[nodiscard]] double seconds(const KernelTable& kernels) const;
 };
 
 // In the order of the first ranks of the roles.

@@ -106,6 +106,15 @@ AppliedUpgrade virtual_stages(const UpgradeCase& base, const TrainingPlan& plan)
   return e.set("virtual_stages", e.job().virtual_stages).forget_stages().done();
 }
 
+AppliedUpgrade zero_bubble(const UpgradeCase& base, const TrainingPlan& plan) {
+  if (plan.pp() == 1) return not_applied("there is no pipeline");
+  if (base.job.schedule != PipelineSchedule::kOneForwardOneBackward) return not_applied("the schedule is another");
+  if (base.job.virtual_stages > 1) return not_applied("the schedule is interleaved");
+  Edit e(base);
+  e.job().schedule = PipelineSchedule::kZeroBubbleH1;
+  return e.set("schedule", "zb_h1").done();
+}
+
 AppliedUpgrade sequence_parallel(const UpgradeCase& base, const TrainingPlan& plan) {
   if (plan.tp() == 1) return not_applied("tp is 1");
   if (base.job.sequence_parallel) return not_applied("it is on");
@@ -259,6 +268,7 @@ constexpr Upgrade kPlan[] = {
     {"recompute_selective", "recomputation of attention cores alone", recompute_selective},
     {"recompute_half", "recomputation of half as many layers", recompute_less},
     {"virtual_stages_x2", "twice the chunks per pipeline stage", virtual_stages},
+    {"zero_bubble", "weight gradients as passes of their own (zb_h1)", zero_bubble},
     {"tp_half_pp_x2", "half the tp, twice the pp", tp_to_pp},
     {"tp_half_dp_x2", "half the tp, twice the dp", tp_to_dp},
     {"pp_half_dp_x2", "half the pp, twice the dp", pp_to_dp},

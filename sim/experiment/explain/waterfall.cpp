@@ -44,7 +44,8 @@ constexpr std::array<LossName, kLossCount> kNames = {{
 
 // Of a mean rank, seconds.
 struct KernelTimes {
-  double all = 0;
+  double gpu = 0;
+  double all = 0;   // with what the host adds
   double most = 0;  // of the role with most
   double product_limit = 0;
   double product = 0;
@@ -61,13 +62,13 @@ KernelTimes kernel_times(const TrainingPlan& plan, const GpuPerformance& gpu) {
   KernelTimes sum;
   for (const RoleRuns& role : kernel_runs(*program)) {
     const double share = static_cast<double>(role.ranks) / static_cast<double>(program->world_size());
-    const double all = role.kernel_seconds(table);
-    sum.all += share * all;
-    sum.most = std::max(sum.most, all);
+    sum.gpu += share * role.gpu_seconds(table);
+    sum.all += share * role.seconds(table);
+    sum.most = std::max(sum.most, role.seconds(table));
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const KernelParts& p = parts[k];
       const double times = share * static_cast<double>(role.runs[k]);
-      const double time = table.kernels[k].time.seconds();
+      const double time = (table.kernels[k].time - table.kernels[k].host).seconds();
       if (p.owner == KernelOwner::kHead) sum.head += times * time;
       if (p.owner == KernelOwner::kOptimizer) sum.optimizer += times * time;
       if (p.owner != KernelOwner::kLayers) continue;
@@ -87,21 +88,23 @@ double& at(Seconds& s, Loss loss) { return s[static_cast<std::size_t>(loss)]; }
 void add_kernels(const ClusterSpec& cluster, const TrainingPlan& plan, const KernelTimes& k, Seconds& out) {
   const ForwardFlops forward = forward_flops(plan.job.model, plan.global_batch, plan.job.seq_len);
   const double rate = linear_peak(cluster.server->gpu, plan.job) * static_cast<double>(plan.layout.world_size());
-  const auto at_peak = [rate](double forward_flops) { return 3 * forward_flops / rate; };  // backward is twice forward
-  at(out, Loss::kIdeal) = step_flops(plan).model / rate;
-  at(out, Loss::kProductRate) =
-      k.product_limit - at_peak(forward.attention_projections + forward.mlp + forward.experts + forward.mtp_rest);
+  const double model = step_flops(plan).model;
+  // Backward is twice forward; of products with frozen weights it is once forward.
+  const double cores = 3 * (forward.attention_core + forward.mtp_core);
+  const double logits = (plan.trains_adapters() ? 2 : 3) * forward.logits;
+  at(out, Loss::kIdeal) = model / rate;
+  at(out, Loss::kProductRate) = k.product_limit - (model - cores - logits) / rate;
   at(out, Loss::kProductShape) = k.product - k.product_limit;
-  at(out, Loss::kAttention) = k.core - at_peak(forward.attention_core + forward.mtp_core);
+  at(out, Loss::kAttention) = k.core - cores / rate;
   at(out, Loss::kMemoryBound) = k.memory;
-  at(out, Loss::kLogitsLoss) = k.head - at_peak(forward.logits);
+  at(out, Loss::kLogitsLoss) = k.head - logits / rate;
   at(out, Loss::kOptimizer) = k.optimizer;
 }
 
 // What is left once everything is computed.
 void add_waits(const RunResult& even, const KernelTimes& k, Seconds& out) {
   const auto of = [&even](TimeClass c) { return even.breakdown_s[static_cast<std::size_t>(c)]; };
-  at(out, Loss::kInterference) = of(TimeClass::kCompute) - k.all;
+  at(out, Loss::kInterference) = of(TimeClass::kCompute) - k.gpu;
   at(out, Loss::kHost) = of(TimeClass::kHost);
   at(out, Loss::kImbalance) = std::min(k.most - k.all, of(TimeClass::kBubble));
   at(out, Loss::kBubble) = of(TimeClass::kBubble) - at(out, Loss::kImbalance);
@@ -155,14 +158,14 @@ Waterfall waterfall_of(const ClusterSpec& cluster, const TrainingPlan& plan, con
   Seconds seconds = {};
   add_waits(even, all, seconds);
   if (plan.has_profile()) {
-    at(seconds, Loss::kCompute) = all.all;
+    at(seconds, Loss::kCompute) = all.gpu;
   } else {
     TrainingPlan kept = plan;
     kept.job.recompute = Recompute::kNone;
     kept.job.recompute_layers.reset();
     const KernelTimes once = kernel_times(kept, gpu);
     add_kernels(cluster, plan, once, seconds);
-    at(seconds, Loss::kRecompute) = all.all - once.all;
+    at(seconds, Loss::kRecompute) = all.gpu - once.gpu;
   }
   at(seconds, Loss::kStragglers) = step.seconds() - even.step_time_s;
   return rounded(seconds, step, !plan.has_profile());

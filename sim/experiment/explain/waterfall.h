@@ -13,8 +13,8 @@
 //   memory_bound     embedding, norms, activations, residuals, permutations, casts
 //   logits_loss      final norm, logits and loss beyond the FLOPs of the logits at the peak
 //   optimizer        its kernels
-//   recompute        kernels of the plan minus those of the same plan with recompute: none
-//   host             breakdown_s.host: the GPU has done all it was told (sim/runtime/host_clock.h)
+//   recompute        time on the GPU minus that of the same plan with recompute: none
+//   host             breakdown_s.host: what the host adds to the kernels (workloads/kernels/roofline.h), recomputed ones too
 //   imbalance        kernels of the stage with most of them minus the mean over ranks, as far as it is waited for (the bubble at most)
 //   bubble           the rest of breakdown_s.bubble; waiting for slower ranks where there is no pipeline
 //   interference     compute beside collectives minus the same kernels undisturbed: the rest of breakdown_s.compute
