@@ -90,6 +90,8 @@ class TrainingSuite {
 
  private:
   [[nodiscard]] bool is_chosen(const TrainingRow& row) const {
+    // A source is a table or a part of one: other tables need no look.
+    if (!options_.source.empty() && !options_.source.starts_with(row.source)) return false;
     return options_.lines.empty() || std::any_of(options_.lines.begin(), options_.lines.end(), [&](const IndexRange& r) {
              return row.line >= r.first && row.line <= r.last && (row.line - r.first) % r.step == 0;
            });
