@@ -9,7 +9,6 @@
 #include "sim/experiment/training_rows/plan_cells.h"
 #include "sim/experiment/training_rows/rank_correlation.h"
 #include "tests/support/shipped.h"
-#include "workloads/parallel/adapters.h"
 
 namespace lockstep {
 namespace {
@@ -204,7 +203,7 @@ TEST(JobOfRow, LoraTrainsAdaptersAlone) {
   const RowJob lora = job(gpt({{"model", "GPT LoRA r16"}}));
   EXPECT_EQ(lora.refusal, "");
   EXPECT_EQ(lora.plan.job.lora->rank, 16);
-  EXPECT_EQ(stage_trained_parameters(lora.plan, 0), 48 * 245'760);
+  EXPECT_EQ(trained_stage_parameters(lora.plan, 0), 48 * 245'760);
   EXPECT_EQ(part_of(gpt({{"model", "GPT LoRA r16"}}), lora), RowPart::kLora);
 }
 
