@@ -171,7 +171,7 @@ TEST(KernelParts, AddUpToTheKernels) {
   for (const std::vector<std::string>& assignments : plans) {
     SCOPED_TRACE(assignments.front());
     const Scenario s = test::scenario("llama3.2-1b-ddp", assignments);
-    const GpuPerformance gpu = performance_of(s.spec.cluster.server->gpu, s.spec.cluster.software, s.plan.job);
+    const GpuPerformance gpu = performance_of(*s.spec.cluster.server, s.spec.cluster.software, s.plan.job);
     const std::unique_ptr<Program> program = make_program(s.plan, gpu);
     const std::vector<KernelParts> parts = kernel_parts(s.plan, gpu);
     ASSERT_EQ(parts.size(), program->kernels().kernels.size());
@@ -199,7 +199,7 @@ TEST(KernelRuns, AreThoseOfTheWholeProgram) {
   for (const char* name : {"llama3-70b-3d", "llama3-8b-fsdp", "gpt-175b-a100", "field-vgg-16-p3dn"}) {
     const Scenario s = test::scenario(name);
     const std::unique_ptr<Program> program =
-        make_program(s.plan, performance_of(s.spec.cluster.server->gpu, s.spec.cluster.software, s.plan.job));
+        make_program(s.plan, performance_of(*s.spec.cluster.server, s.spec.cluster.software, s.plan.job));
     std::int64_t ranks = 0;
     std::vector<std::uint32_t> roles;
     const std::vector<RoleRuns> counted = kernel_runs(*program);
