@@ -134,7 +134,7 @@ AppliedUpgrade even_parts(const UpgradeCase& base, const TrainingPlan&) {
 
 constexpr Upgrade kHardware[] = {
     {"network_rate_x2", "network links and NICs at twice the rate", network_rate},
-    {"network_and_pcie_x2", "... and all they are behind, PCIe and host memory, too", network_and_slots},
+    {"network_and_pcie_x2", "network, PCIe and host memory at twice the rate", network_and_slots},
     {"network_latency_half", "network latency halved", network_latency},
     {"fabric_1to1", "a fabric without oversubscription", full_fabric},
     {"gpudirect", "GPUDirect", gpudirect},
