@@ -8,7 +8,14 @@
 namespace lockstep {
 
 // What a stream of draws is for. Values are part of results: append, never renumber.
-enum class RandomStream : std::uint32_t { kEcmp = 1, kTieShuffle = 2, kPlacement = 3, kStraggler = 4, kSweep = 5, kVariation = 6 };
+enum class RandomStream : std::uint32_t {
+  kEcmp = 1,
+  kTieShuffle = 2,
+  kPlacement = 3,
+  kStraggler = 4,
+  kSweep = 5,
+  kVariation = 6
+};
 
 [[nodiscard]] std::uint64_t random_u64(std::uint64_t seed, RandomStream stream, std::uint64_t entity, std::uint32_t draw = 0);
 

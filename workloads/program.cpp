@@ -30,7 +30,8 @@ TimeClass time_class(Stream stream) {
 }
 
 const char* to_text(TimeClass c) {
-  constexpr std::array<const char*, kTimeClassCount> names = {"compute", "tp", "pp", "dp", "cp", "ep", "bubble", "host", "other"};
+  constexpr std::array<const char*, kTimeClassCount> names = {"compute", "tp",     "pp",   "dp",   "cp",
+                                                              "ep",      "bubble", "host", "other"};
   return names[static_cast<std::size_t>(c)];
 }
 

@@ -87,7 +87,7 @@ struct Kernel {
   double flops = 0;  // executed
   double bytes = 0;  // HBM traffic
   Duration time;
-  Duration host;          // of that, what the starting of its parts adds to their time on the GPU (workloads/kernels/roofline.h)
+  Duration host;  // of that, what the starting of its parts adds to their time on the GPU (workloads/kernels/roofline.h)
   bool is_pause = false;  // time of the clock: the GPU does nothing, and a slow one takes no longer
 };
 struct KernelTable {

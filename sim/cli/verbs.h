@@ -9,6 +9,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb run_verb();
 [[nodiscard]] Verb collective_verb();
 [[nodiscard]] Verb traffic_verb();
+[[nodiscard]] Verb explain_verb();
 [[nodiscard]] Verb sweep_verb();
 [[nodiscard]] Verb validate_verb();
 [[nodiscard]] Verb calibrate_verb();
@@ -18,6 +19,7 @@ namespace lockstep::cli {
 [[nodiscard]] Verb topo_verb();
 [[nodiscard]] Verb compare_verb();
 [[nodiscard]] Verb import_verb();
+[[nodiscard]] Verb tune_verb();
 
 // In the order of --help.
 [[nodiscard]] std::vector<Verb> all_verbs();

@@ -30,6 +30,7 @@ std::string plan_text(const TrainingPlan& plan) {
   if (plan.is_hybrid()) note = fmt::format(" in groups of {}", plan.layout.shard_group());
   const std::string context = s.cp > 1 ? fmt::format("cp {} x ", s.cp) : "";
   if (s.ep > 1) note += fmt::format(", ep {}{}", s.ep, plan.expert_tp() > 1 ? fmt::format(" of tp {}", plan.expert_tp()) : "");
+  if (plan.job.lora) note += fmt::format(", LoRA of rank {}", plan.job.lora->rank);
   return fmt::format("tp {} x {}pp {} x {} {}{}, {} x {} sequences per replica", s.tp, context, s.pp, strategy, s.dp, note,
                      plan.micro_batches, plan.job.micro_batch);
 }

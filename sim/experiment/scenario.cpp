@@ -51,17 +51,29 @@ void check_jobs(const ScenarioSpec& spec, Section& s) {
   }
 }
 
+void check_one_job(const ScenarioSpec& spec, Section& s) {
+  if (!spec.cluster.server) {
+    s.error("cluster", "the cluster has bare hosts, and a job needs servers with GPUs", "give it nodes and server");
+  } else if (!spec.jobs.empty()) {
+    s.error("jobs", "the plan of one job is looked for, and there are several", "a scenario with job:");
+  } else if (!spec.job) {
+    s.error("job", "there is nothing to run", "job: NAME");
+  }
+}
+
+FieldTable<ScenarioSpec> fields_with(void (*check)(const ScenarioSpec&, Section&)) {
+  FieldTable<ScenarioSpec> t("scenario");
+  t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
+  t.reference("job", &ScenarioSpec::job, job_fields()).doc("what runs; or jobs");
+  t.list("jobs", &ScenarioSpec::jobs, job_entry_fields()).doc("several jobs that share the cluster's network");
+  t.validate(check);
+  return t;
+}
+
 }  // namespace
 
 const FieldTable<ScenarioSpec>& scenario_fields() {
-  static const FieldTable<ScenarioSpec> table = [] {
-    FieldTable<ScenarioSpec> t("scenario");
-    t.reference("cluster", &ScenarioSpec::cluster, cluster_fields()).required().doc("where the job runs");
-    t.reference("job", &ScenarioSpec::job, job_fields()).doc("what runs; or jobs");
-    t.list("jobs", &ScenarioSpec::jobs, job_entry_fields()).doc("several jobs that share the cluster's network");
-    t.validate(check_jobs);
-    return t;
-  }();
+  static const FieldTable<ScenarioSpec> table = fields_with(check_jobs);
   return table;
 }
 
@@ -93,6 +105,16 @@ std::optional<Scenario> load_scenario(const ScenarioRequest& request, ReadContex
   if (request.file) scenario->content_hash = document->content_hash();
   if (!request.file) scenario->spec.name = scenario->spec.job->name;
   return scenario;
+}
+
+std::optional<ScenarioSpec> load_unresolved(const ScenarioRequest& request, ReadContext& context) {
+  Diagnostics& d = context.diagnostics();
+  std::optional<Document> document = open_document(request, context, d);
+  if (!document || !apply_options(request, *document, d)) return std::nullopt;
+  ScenarioSpec spec;
+  if (!fields_with(check_one_job).read_document(*document, spec, context)) return std::nullopt;
+  if (!request.file) spec.name = spec.job->name;
+  return spec;
 }
 
 std::optional<Scenario> read_scenario(const Document& document, ReadContext& context) {

@@ -51,6 +51,9 @@ struct Scenario {
 // The same from a document of kind scenario that is ready to be read.
 [[nodiscard]] std::optional<Scenario> read_scenario(const Document& document, ReadContext& context);
 
+// Cluster and job alone, whether or not the plan of the job can run there: for whoever looks for one that can. Several jobs are an error.
+[[nodiscard]] std::optional<ScenarioSpec> load_unresolved(const ScenarioRequest& request, ReadContext& context);
+
 // Whether a path that changes the scenario goes with its form: job. is of one job, jobs. of several. Reports the other.
 [[nodiscard]] bool check_job_path(const Document& document, std::string_view path, const Position& where, Diagnostics& d);
 

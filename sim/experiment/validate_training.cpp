@@ -4,7 +4,7 @@
 //
 // A source is one table. Rows of models with experts, of LoRA where it is most of a table, and of the ZeRO-3 of 2021 are sources of their own; the
 // last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one model, GPU, sequence
-// length and data type.
+// length, data type and software.
 #include <fmt/core.h>
 
 #include <fstream>
@@ -90,6 +90,8 @@ class TrainingSuite {
 
  private:
   [[nodiscard]] bool is_chosen(const TrainingRow& row) const {
+    // A source is a table or a part of one: other tables need no look.
+    if (!options_.source.empty() && !options_.source.starts_with(row.source)) return false;
     return options_.lines.empty() || std::any_of(options_.lines.begin(), options_.lines.end(), [&](const IndexRange& r) {
              return row.line >= r.first && row.line <= r.last && (row.line - r.first) % r.step == 0;
            });
@@ -169,16 +171,17 @@ class TrainingSuite {
     const TrainingPlan& plan = c.job.plan;
     const TransformerSpec& m = plan.job.model;
     const auto tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len);
-    result_.predictions.push_back({.source = source,
-                                   .row = c.row.line,
-                                   .what = c.job.what,
-                                   .metric = "step_time_s",
-                                   .measured = c.job.measured_s,
-                                   .predicted = *c.seconds,
-                                   .remark = c.row.remark,
-                                   .sweep = fmt::format("{} {} {} {} {} {}", c.row.text("model"), m.layers, m.hidden,
-                                                        plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype")),
-                                   .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
+    result_.predictions.push_back(
+        {.source = source,
+         .row = c.row.line,
+         .what = c.job.what,
+         .metric = "step_time_s",
+         .measured = c.job.measured_s,
+         .predicted = *c.seconds,
+         .remark = c.row.remark,
+         .sweep = fmt::format("{} {} {} {} {} {} {}", c.job.software.released, c.row.text("model"), m.layers, m.hidden,
+                              plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype")),
+         .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
   }
 
   void limit(std::string what, double asked, double found, bool is_least = false) {

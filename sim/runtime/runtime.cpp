@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// LENGTH: one state machine over shared state: what starts, ends and waits for what reads best in one place.
 #include "sim/runtime/runtime.h"
 
 #include <algorithm>

@@ -55,6 +55,20 @@ inline JobSpec draw_profile_job(std::int64_t& ranks, std::int64_t max_ranks) {
   return job;
 }
 
+// Another schedule than 1F1B, with what it needs.
+inline void draw_schedule(JobSpec& job) {
+  if (job.pp == 1 || job.virtual_stages > 1 || draw_chance(2)) return;
+  using S = PipelineSchedule;
+  job.schedule = draw_one({S::kGpipe, S::kZeroBubbleH1, S::kZeroBubbleH2, S::kZeroBubbleV, S::kVHalf, S::kVMin, S::kDualPipe});
+  if (is_v_shaped(job.schedule)) job.model.layers = 2 * job.pp;
+  if (!is_bidirectional(job.schedule)) return;
+  if (job.pp % 2 != 0) {
+    job.schedule = S::kGpipe;
+  } else {
+    job.gradient_accumulation = 2 * job.pp + 2 * draw(0, 8);
+  }
+}
+
 // Experts in some layers, on as many ranks as divide what they are carved out of.
 inline void draw_experts(JobSpec& job, std::int64_t dp) {
   job.model.moe = MoeSpec{.experts = 8, .top_k = draw(1, 3), .ffn = 256, .dense_layers = draw(0, 1), .interval = draw(1, 2)};
@@ -112,6 +126,7 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
     job.cp_exchange = CpExchange::kRing;
     job.seq_len *= job.cp == 3 ? 3 : 1;
   }
+  if (!job.overlap_expert_exchange) draw_schedule(job);
   return job;
 }
 

@@ -63,7 +63,7 @@ TEST(ParallelLayout, CommunicatorsPartitionTheRanks) {
     if (sizes.shard_group > 0 && sizes.dp * sizes.cp % sizes.shard_group != 0) continue;
     if (sizes.dp * sizes.cp * (sizes.expert_tp == 1 ? sizes.tp : 1) % sizes.ep != 0) continue;
     const ParallelLayout layout(sizes);
-    std::vector<std::set<std::uint32_t>> seen(9);
+    std::vector<std::set<std::uint32_t>> seen(16);
     for (std::uint32_t c = 0; c < layout.communicator_count(); ++c) {
       const CommFamily family = layout.family(CommId(c));
       const std::vector<std::uint32_t> ranks = members(layout, CommId(c));
@@ -90,7 +90,7 @@ std::string order(const PipelineShape& shape, std::int64_t stage) {
   for (std::int64_t i = 0; i < action_count(shape); ++i) {
     const PipelineAction a = pipeline_action(shape, stage, i);
     if (!text.empty()) text += ' ';
-    text += a.is_forward ? 'F' : 'B';
+    text += "FBW"[static_cast<std::size_t>(a.pass)];
     if (shape.chunks > 1) text += static_cast<char>('a' + a.chunk);
     text += std::to_string(a.micro_batch);
   }

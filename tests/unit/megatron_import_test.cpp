@@ -70,7 +70,7 @@ TEST(MegatronImport, ExpertLayersByFrequency) {
   EXPECT_EQ(layer_pattern("2"), std::vector<std::int64_t>());
   EXPECT_EQ(layer_pattern("[1]*99999999"), std::vector<std::int64_t>());
   const Imported i = imported(std::string(kDense) +
-                              "--num-experts 8 --moe-layer-freq ([0]*3+[1]*29) --moe-ffn-hidden-size 512 "
+                              "--num-experts 8 --moe-layer-freq '([0]*3+[1]*29)' --moe-ffn-hidden-size 512 "
                               "--tensor-model-parallel-size 2 --expert-model-parallel-size 4");
   EXPECT_EQ(i.errors(), "");
   ASSERT_TRUE(i.job.model.moe);

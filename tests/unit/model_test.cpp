@@ -171,10 +171,10 @@ TEST(Memory, TheEmbeddingIsHeldForEveryMicroBatchUnderWayInTheFirstChunk) {
     std::int64_t most = 0;
     for (std::int64_t i = 0; i < action_count(shape); ++i) {
       const PipelineAction a = pipeline_action(shape, 0, i);
-      if (a.chunk == 0) held += a.is_forward ? 1 : -1;
+      if (a.chunk == 0) held += a.is_forward() ? 1 : -1;
       most = std::max(most, held);
     }
-    const std::int64_t layers = peak_in_flight(shape, 0) * plan.chunk_layers(0) * layer_activation_bytes(plan);
+    const std::int64_t layers = peak_in_flight(shape, 0) * plan.chunk_layers(0, 0) * layer_activation_bytes(plan);
     EXPECT_EQ(stage_memory(plan, 0).activations - layers, most * 128 * (8 + 256)) << chunks << " chunks, " << micro_batches;
   }
 }

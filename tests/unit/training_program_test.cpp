@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "tests/support/program_interpreter.h"
 #include "tests/support/workload_fixtures.h"
 
@@ -41,74 +39,11 @@ Traffic messages(const ProgramInterpreter& run, Rank rank, Stream stream) {
   return t;
 }
 
-// Time of one pass of a stage of `layers` equal layers, embedding and head aside.
-std::int64_t layer_time(const TrainingProgram& p, bool is_forward) {
-  const KernelTable& k = p.kernels();
-  return (k[part_kernel_id(ModelPart::kAttention, is_forward)].time + k[part_kernel_id(ModelPart::kMlp, is_forward)].time)
-      .picos();
-}
-
 JobSpec job_of(TransformerSpec model) {
   JobSpec job;
   job.model = std::move(model);
   job.seq_len = 128;
   return job;
-}
-
-// A stage with an embedding or a head is slower; for the algebra of equal stages their kernels are made free.
-class EqualStages final : public Program {
- public:
-  explicit EqualStages(const TrainingProgram& p) : program_(p), kernels_(p.kernels()) {
-    for (const ModelPart part : {ModelPart::kEmbedding, ModelPart::kHead}) {
-      for (const bool forward : {true, false}) kernels_.kernels[part_kernel_id(part, forward).index()].time = Duration();
-    }
-    for (std::int64_t s = 0; s < p.plan().pp(); ++s) kernels_.kernels[optimizer_kernel_id(s).index()].time = Duration();
-  }
-  std::uint32_t world_size() const override { return program_.world_size(); }
-  const KernelTable& kernels() const override { return kernels_; }
-  bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override { return program_.expand(rank, cursor, sink); }
-  void members(CommId comm, std::vector<Rank>& out) const override { program_.members(comm, out); }
-  std::uint32_t communicator_count() const override { return program_.communicator_count(); }
-  std::uint32_t collective_kinds(CommId comm) const override { return program_.collective_kinds(comm); }
-  std::uint32_t role(Rank rank) const override { return program_.role(rank); }
-  void ports(Rank rank, std::vector<Port>& out) const override { program_.ports(rank, out); }
-
- private:
-  const TrainingProgram& program_;
-  KernelTable kernels_;
-};
-
-// p stages, m micro-batches, F and B per stage, free messages: m(F + B) + (p - 1)(F + B).
-TEST(TrainingProgram, OneForwardOneBackwardIdlesForOnePassPerOtherStage) {
-  for (const std::int64_t p : {1, 2, 4, 8}) {
-    for (const std::int64_t m : {1, 3, 4, 16}) {
-      JobSpec job = job_of(test::tiny(16));
-      job.pp = p;
-      job.gradient_accumulation = m;
-      const TrainingProgram program(plan_of(job, p), ideal_gpu());
-      const EqualStages equal(program);
-      ProgramInterpreter run(equal);
-      ASSERT_TRUE(run.run());
-      const std::int64_t pass = (layer_time(program, true) + layer_time(program, false)) * 16 / p;
-      EXPECT_EQ(run.end_time(), (m + p - 1) * pass) << "p " << p << ", m " << m;
-    }
-  }
-}
-
-// v chunks per stage: the idle time is divided by v: m(F + B) + (p - 1)(F + B)/v.
-TEST(TrainingProgram, InterleavingDividesTheBubbleByTheChunks) {
-  for (const auto& [p, v] : {std::pair{4, 2}, std::pair{4, 4}, std::pair{3, 2}}) {
-    JobSpec job = job_of(test::tiny(4 * p));
-    job.pp = p;
-    job.virtual_stages = v;
-    job.gradient_accumulation = 2 * p;
-    const TrainingProgram program(plan_of(job, p), ideal_gpu());
-    const EqualStages equal(program);
-    ProgramInterpreter run(equal);
-    ASSERT_TRUE(run.run());
-    const std::int64_t pass = (layer_time(program, true) + layer_time(program, false)) * 4;
-    EXPECT_EQ(run.end_time(), 2 * p * pass + (p - 1) * pass / v) << "p " << p << ", v " << v;
-  }
 }
 
 // Without sequence parallelism: 2 all-reduces of b s h x 2 bytes forward and 2 backward per layer and micro-batch; with full

@@ -9,6 +9,7 @@
 #include "sim/experiment/training_rows/plan_cells.h"
 #include "sim/experiment/training_rows/rank_correlation.h"
 #include "tests/support/shipped.h"
+#include "workloads/parallel/stage.h"
 
 namespace lockstep {
 namespace {
@@ -192,6 +193,21 @@ TEST(JobOfRow, CellsGoBeforeDefaults) {
   EXPECT_EQ(j.precision, DataType::kFp16);
 }
 
+TEST(JobOfRow, AColumnNamedAsAKeyOfTheJobSetsIt) {
+  EXPECT_EQ(job(gpt({{"job.execution", "cuda_graphs"}})).plan.job.execution, Execution::kCudaGraphs);
+  EXPECT_NE(job(gpt({{"job.execution", "magic"}})).refusal.find("execution"), std::string::npos);
+}
+
+// Frozen weights have no gradients: 22B parameters, but adapters of rank 16 at attention alone are stored and reduced. Per layer and rank at
+// tp 8, which cuts all four: A of q/k/v 6144 x 16, B 3 x 6144 x 16, A and B of the output 6144 x 16 each: 16 x 6144 x 6 / 8 = 73,728; 48 layers.
+TEST(JobOfRow, LoraTrainsAdaptersAlone) {
+  const RowJob lora = job(gpt({{"model", "GPT LoRA r16"}}));
+  EXPECT_EQ(lora.refusal, "");
+  EXPECT_EQ(lora.plan.job.lora->rank, 16);
+  EXPECT_EQ(trained_stage_parameters(lora.plan, 0), 48 * 73'728);
+  EXPECT_EQ(part_of(gpt({{"model", "GPT LoRA r16"}}), lora), RowPart::kLora);
+}
+
 TEST(JobOfRow, TakesTheMakeOfALayerFromTheFamilyAndItsSizesFromTheRow) {
   const TransformerSpec m = job(gpt({{"model", "LLAMA9_40B"}, {"kv_heads", "8"}, {"ffn", "16384"}})).plan.job.model;
   EXPECT_TRUE(m.is_gated);
@@ -218,6 +234,20 @@ TEST(JobOfRow, TheClusterIsThatOfTheWordsOrTheServersOwn) {
   const ClusterSpec half = job(gpt({{"n_gpus", "16"}, {"gpus_per_node", "4"}, {"global_batch", "8"}})).cluster;
   EXPECT_EQ(half.node_count(), 4);
   EXPECT_EQ(half.server->gpus, 4);
+}
+
+// "LoRA r8" says the rank; a bare word, and a recipe that calls its task so, mean that of the MLPerf benchmark. Fine-tuning of all weights next
+// to LoRA in one table is none.
+TEST(JobOfRow, TrainsAdaptersWhereTheRowSaysLora) {
+  const auto lora = [](const Cells& cells) {
+    const RowJob of_row = job(gpt(cells));
+    EXPECT_EQ(of_row.refusal, "");
+    return of_row.plan.job.lora ? of_row.plan.job.lora->rank : 0;
+  };
+  EXPECT_EQ(lora({{"model", "GPT 22B LoRA r8"}}), 8);
+  EXPECT_EQ(lora({{"model", "GPT 22B LORA"}}), 16);
+  EXPECT_EQ(lora({{"notes", "container 26.06; task LoRA Performance; dropless"}}), 16);
+  EXPECT_EQ(lora({{"model", "GPT 22B SFT"}, {"notes", "tokens/s of LoRA rows are 4x"}}), 0);
 }
 
 // 4 sequences of 2048 tokens; 8 GPUs at 1000 tokens/s each take 1.024 s. A log of 4 samples/s says 1 s, near the printed 1.42 s; one of

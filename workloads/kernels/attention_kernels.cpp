@@ -126,27 +126,22 @@ void latent_products(KernelList& out, const MlaSpec& mla) {
   const double q_width = s.rank_heads * size(mla.nope_dim + mla.rope_dim);
   const double kv_width = s.rank_heads * size(mla.nope_dim + mla.v_dim);
   if (mla.q_rank > 0) {
-    out.product({.name = "q_down", .m = s.norm_tokens, .n = size(mla.q_rank), .k = s.hidden, .is_entry = true});
+    out.product(
+        {.name = "q_down", .m = s.norm_tokens, .n = size(mla.q_rank), .k = s.hidden, .is_entry = true, .is_cut = false});
   } else {
     out.product({.name = "q", .m = s.tokens, .n = q_width, .k = s.hidden, .is_entry = true});
   }
-  out.product({.name = "kv_down", .m = s.norm_tokens, .n = size(mla.kv_rank + mla.rope_dim), .k = s.hidden, .is_entry = true});
+  out.product({.name = "kv_down",
+               .m = s.norm_tokens,
+               .n = size(mla.kv_rank + mla.rope_dim),
+               .k = s.hidden,
+               .is_entry = true,
+               .is_cut = false});
   out.memory("latent_norm", s.norm_tokens * size(mla.q_rank + mla.kv_rank), 2, 3);
   if (mla.q_rank > 0) out.product({.name = "q_up", .m = s.tokens, .n = q_width, .k = size(mla.q_rank)});
   out.product({.name = "kv_up", .m = s.tokens, .n = kv_width, .k = size(mla.kv_rank)});
   // Rotation of the rotary halves, and the copies that put k together from what heads share and what they do not.
   out.memory("rotary", s.tokens * (q_width + q_width), 2, 2);
-}
-
-// (x A) B beside a projection of x, added to its result; x passes a dropout of its own (Hu et al. 2021).
-void adapter(KernelList& out, double in, double width) {
-  const auto rank = static_cast<double>(out.plan().job.lora_rank);
-  if (rank == 0) return;
-  const double tokens = out.sizes().tokens;
-  out.memory("lora_dropout", tokens * in, 2, 4);  // backward also adds to the gradient of x
-  out.product({.name = "lora_a", .m = tokens, .n = rank, .k = in, .is_quantised = false, .is_adapter = true});
-  out.product({.name = "lora_b", .m = tokens, .n = width, .k = rank, .is_quantised = false, .is_adapter = true});
-  out.memory("lora_sum", tokens * width, 3, 0);
 }
 
 }  // namespace
@@ -159,7 +154,6 @@ void attention_kernels(KernelList& out) {
     latent_products(out, *mla);
   } else {
     out.product({.name = "qkv", .m = s.tokens, .n = s.qkv_width(), .k = s.hidden, .is_entry = true});
-    adapter(out, s.hidden, s.qkv_width());
     const double heads = s.tokens * (s.rank_heads + s.rank_kv_heads) * s.head_dim;
     if (out.model().has_qk_norm) out.pointwise("qk_norm", heads, {2, 3, 2}, {12, 20, 12});
     // Eager: halves swapped with a sign, two products, their sum, for q and for k.
@@ -172,7 +166,6 @@ void attention_kernels(KernelList& out) {
     core(out, true);
   }
   out.product({.name = "attention_output", .m = s.tokens, .n = s.hidden, .k = core_widths(out).value, .is_exit = true});
-  adapter(out, core_widths(out).value, s.hidden);
   // Parallel parts are added up once, after the feed-forward part, which reads the output of this one too.
   if (!out.model().has_parallel_parts) return out.residual();
   out.memory("residual", s.norm_tokens * s.hidden, 1, 1, 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/kernel_list.h"
 
+#include <cmath>
+
 #include "base/wide.h"
 
 namespace lockstep {
@@ -44,7 +46,9 @@ RankSizes::RankSizes(const TrainingPlan& p)
       grad(static_cast<double>(bytes_per_element(p.job.grad_dtype))),
       norm_tokens(tokens / (p.job.sequence_parallel ? static_cast<double>(p.tp()) : 1.0)) {}
 
-bool KernelList::is_weight_gradient_apart(const Projection& p) const { return p.is_entry && plan_.splits_backward(); }
+bool KernelList::is_weight_gradient_apart(const Projection& p) const {
+  return plan_.splits_passes() || (p.is_entry && plan_.splits_backward());
+}
 
 KernelWork KernelList::work_of(const Projection& p, const GemmShape& s) {
   return p.is_quantised ? linear(p.name, s) : gemm(p.name, s);
@@ -59,11 +63,17 @@ double KernelList::collectives(const Projection& p) const {
   return (sums ? 1 : 0) + (gathers ? 1 : 0);
 }
 
+void KernelList::set_part(ModelPart part) {
+  const bool is_adapted = plan_.trains_adapters() && plan_.job.lora->adapts(part);
+  adapter_rank_ = is_adapted ? static_cast<double>(plan_.job.lora->rank) : 0;
+}
+
 void KernelList::quantise(const Projection& p, double elements) {
   const DataType type = plan_.job.precision;
   if (!p.is_quantised || !converts(type)) return;
   const double reads = type == DataType::kMxfp8 ? 2 : 4;
-  add(memory_kernel("quantise", elements * (reads + 2 * operand_bytes(type))));
+  const double copies = plan_.trains_adapters() ? 1 : 2;
+  add(memory_kernel("quantise", elements * (reads + copies * operand_bytes(type))));
 }
 
 void KernelList::product(const Projection& p) {
@@ -73,22 +83,50 @@ void KernelList::product(const Projection& p) {
     KernelWork work = work_of(p, {.m = p.m, .n = p.n, .k = p.k, .in = in, .out = sizes_.value, .batch = p.batch});
     work.operations += collectives(p);
     add(work);
-    return;
-  }
-  const bool is_apart = is_weight_gradient_apart(p);
-  if (direction_ == Direction::kBackward) {
+  } else if (direction_ == Direction::kBackward) {
     quantise(p, p.batch * p.m * p.n);
     KernelWork work = work_of(p, {.m = p.m, .n = p.k, .k = p.n, .in = in, .out = sizes_.value, .batch = p.batch});
     work.operations += collectives(p);
     add(work);
   }
-  const bool is_frozen = plan_.has_adapters() && !p.is_adapter;
-  if (!is_frozen && is_apart == (direction_ == Direction::kWeightGradient)) {
-    KernelWork work = work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = 2 * sizes_.grad, .batch = p.batch});
-    work.operations = 2;  // and is added to what other micro-batches left
-    work.exposed_bytes = p.batch * p.k * p.n * (2 * sizes_.grad - sizes_.value);
+  if (!is_forward() && !plan_.trains_adapters()) weight_gradient(p, in);
+  if (adapter_rank_ > 0) adapter(p);
+}
+
+void KernelList::weight_gradient(const Projection& p, double in) {
+  if (is_weight_gradient_apart(p) != (direction_ == Direction::kWeightGradient)) return;
+  KernelWork work = work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = 2 * sizes_.grad, .batch = p.batch});
+  work.operations = 2;  // and is added to what other micro-batches left
+  work.exposed_bytes = p.batch * p.k * p.n * (2 * sizes_.grad - sizes_.value);
+  add(work);
+}
+
+// Tensor parallelism cuts what A makes before a projection cut by its output, and what B makes after one cut by its input.
+void KernelList::adapter(const Projection& p) {
+  if (direction_ == Direction::kWeightGradient) return;
+  const auto tp = static_cast<double>(p.is_cut ? plan_.tp() : 1);
+  const double rank = p.is_exit ? adapter_rank_ : std::ceil(adapter_rank_ / tp);
+  const double out = p.is_exit ? std::ceil(p.n / tp) : p.n;
+  const auto narrow = [&](const char* name, const GemmShape& shape, double operations) {
+    KernelWork work = gemm(name, shape);
+    work.operations = operations;
     add(work);
+  };
+  const double value = sizes_.value;
+  const double grad = 2 * sizes_.grad;  // read and written
+  const double collective = tp > 1 ? 1 : 0;
+  const double sums = collective + (p.is_exit ? collective : 0);
+  if (is_forward()) {
+    narrow("lora_a", {.m = p.m, .n = rank, .k = p.k, .in = value, .out = value}, 1 + sums);
+    narrow("lora_b", {.m = p.m, .n = out, .k = adapter_rank_, .in = value, .out = value}, 1);
+    return pointwise("lora_sum", p.m * out, {3, 0}, {5, 0, 2});
   }
+  memory("lora_scale", p.m * out, 0, 2);
+  narrow("lora_b_grad", {.m = adapter_rank_, .n = out, .k = p.m, .in = value, .out = grad}, 2);
+  narrow("lora_b_input_grad", {.m = p.m, .n = adapter_rank_, .k = out, .in = value, .out = value}, 1 + sums);
+  narrow("lora_a_grad", {.m = p.k, .n = rank, .k = p.m, .in = value, .out = grad}, 2);
+  narrow("lora_a_input_grad", {.m = p.m, .n = p.k, .k = rank, .in = value, .out = value}, 1);
+  memory("lora_sum", p.m * p.k, 0, 3);
 }
 
 void KernelList::memory(const char* name, double elements, double forward_passes, double backward_passes, double operations) {

@@ -3,7 +3,12 @@
 //
 // Products with weights in 8 or 4 bits convert their operands on the way (Transformer Engine): a tensor of 16-bit values is read, once
 // more for its maximum where one scale holds for all of it or two levels of scales do, and written twice, as rows and as columns, since
-// forward and the gradient of the weights read along different axes. Weights are converted once a step and are not counted.
+// forward and the gradient of the weights read along different axes; with frozen weights rows alone are written (Transformer Engine asks for
+// columns where weights need a gradient). Weights are converted once a step and are not counted.
+//
+// Low-rank adapters (workloads/model/adapters.h) of Y = X W run beside it in 16 bits: forward X A and (X A) B, and Y plus their product,
+// scaled; backward the scaled dY, with which B's gradient and that of X A, with which A's and that of X, and the sum of the two gradients of
+// X. Not modelled: the time of tensor-parallel collectives of adapters, r values a token (their launches are counted).
 #pragma once
 
 #include <vector>
@@ -35,7 +40,7 @@ struct Projection {
   bool is_entry = false;     // meets the input of its part
   bool is_exit = false;      // makes its output
   bool is_quantised = true;  // runs in the job's precision
-  bool is_adapter = false;   // trained where the weights of the model are frozen
+  bool is_cut = true;        // by tensor parallelism
 };
 
 // Over the data of an operation: reads and writes of a pass each, and how many operations they are.
@@ -56,10 +61,13 @@ class KernelList {
   [[nodiscard]] const KernelChoice& choice() const { return choice_; }
   [[nodiscard]] bool is_forward() const { return direction_ == Direction::kForward; }
   [[nodiscard]] bool is_backward() const { return direction_ == Direction::kBackward; }
+  // Whose products have adapters, where it has any.
+  void set_part(ModelPart part);
   [[nodiscard]] std::vector<KernelWork> take() { return std::move(works_); }
 
   void add(const KernelWork& work) { works_.push_back(work); }
-  // Forward the product; backward dX = dY W^T and dW += X^T dY, of which Direction::kWeightGradient may hold the second.
+  // Forward the product; backward dX = dY W^T and dW += X^T dY, of which Direction::kWeightGradient may hold the second. Frozen weights
+  // have dX alone, beside what adapters of the part compute.
   void product(const Projection& p);
   // Reads and writes of `elements` activations, so many passes over them.
   void memory(const char* name, double elements, double forward_passes, double backward_passes, double operations = 1);
@@ -74,11 +82,14 @@ class KernelList {
   [[nodiscard]] double collectives(const Projection& p) const;
   [[nodiscard]] static KernelWork work_of(const Projection& p, const GemmShape& shape);
   void quantise(const Projection& p, double elements);
+  void weight_gradient(const Projection& p, double in);
+  void adapter(const Projection& p);
 
   const TrainingPlan& plan_;
   RankSizes sizes_;
   Direction direction_;
   KernelChoice choice_;
+  double adapter_rank_ = 0;  // of the part at hand; 0: none
   std::vector<KernelWork> works_;
 };
 

@@ -13,8 +13,10 @@ void embedding_kernels(KernelList& out) {
   const double activations = s.tokens * s.hidden;
   out.memory("embedding", activations, 2, 0);
   // A dense gradient: every row of the table is written, whichever tokens came.
-  if (out.is_backward() && !out.plan().has_adapters())
+  const bool is_here = out.plan().splits_passes() ? !out.is_forward() && !out.is_backward() : out.is_backward();
+  if (is_here && !out.plan().trains_adapters()) {
     out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
+  }
 }
 
 void head_kernels(KernelList& out) {
@@ -52,6 +54,7 @@ void add_part(KernelList& out, ModelPart part) {
 std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
                                      const KernelChoice& choice) {
   KernelList list(plan, direction, choice);
+  list.set_part(part);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
   std::erase_if(works, [](const KernelWork& w) { return w.bytes <= 0 && w.expert_parts <= 0; });

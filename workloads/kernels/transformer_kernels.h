@@ -3,6 +3,9 @@
 // attention core, output projection, residual (attention part); norm, up (and gate) projection, activation, down projection,
 // residual (MLP part). Backward runs two matrix products per forward one (gradient of the input, gradient of the weight).
 //
+// With LoRA frozen weights have no gradient, and products with adapters run those beside them (kernel_list.h); the first layer's gradient of
+// its input is computed too.
+//
 // Source of the flops: MLM = Megatron-LM's num_floating_point_operations; a fused causal core executes half of the square
 // forward and 2.5 times that backward (it multiplies q and k once more; Dao 2023, arXiv 2307.08691), the unfused core executes
 // the whole square. Bytes count every tensor a kernel must read or write once, 16-bit activations; sequence parallelism cuts
@@ -17,8 +20,9 @@
 
 namespace lockstep {
 
-// kWeightGradient: of the projection that a part's input meets (qkv, up, logits), which is then missing from kBackward; nothing
-// unless the plan splits backward.
+// kWeightGradient: what is missing from kBackward then. Where a plan splits the passes (zero bubble), of all weights of the part; where it
+// splits backward for the overlap of tensor parallelism, of the projection that a part's input meets (qkv, up, logits); otherwise nothing.
+// Weights of norms count as activations: their gradients are computed beside those of the input.
 enum class Direction : std::uint8_t { kForward, kBackward, kWeightGradient };
 
 // Of one micro-batch; kAttention and kMlp of one layer. Backward does not include a full recomputation, which runs the

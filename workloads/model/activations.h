@@ -9,6 +9,8 @@
 // token that arrives at the rank's experts the input of the two products: tokens x top_k, x expert_skew on the busiest rank (Megatron
 // Core multiplies by the router's weights before the second product, so its output is not kept). With 8- and 4-bit matrix products
 // what a product of weights read is kept as it was read (Transformer Engine), besides what other kernels need in 16 bits.
+// Products with frozen weights (LoRA) need nothing of what they read; adapters keep it in 16 bits, whole where sequence parallelism has
+// gathered it (Megatron Bridge keeps the gathered output of the norm), and r values a token between their two products.
 //
 // Not modelled: attention masks, rotary tables, random-number states, activations that a framework keeps without need.
 #pragma once

@@ -21,15 +21,16 @@ constexpr std::int64_t kDeepspeedLive = 1'000'000'000;  // stage3_max_live_param
 constexpr std::int64_t kFragmentationPercent = 10;
 constexpr std::int64_t kHalf = 2;  // bytes of a 16-bit value
 
+// That is trained.
 std::int64_t largest_tensor(const TrainingPlan& plan, std::int64_t stage) {
   std::int64_t most = 0;
   const auto look_at = [&](ModelPart part) {
-    for (const ParameterTensor& t : stage_tensors(plan, part)) most = std::max(most, t.rank_elements(plan.tp()));
+    for (const ParameterTensor& t : trained_tensors(plan, part)) most = std::max(most, t.rank_elements(plan.tp()));
   };
   look_at(ModelPart::kAttention);
   look_at(ModelPart::kMlp);
-  if (plan.is_first(stage)) look_at(ModelPart::kEmbedding);
-  if (plan.is_last(stage)) look_at(ModelPart::kHead);
+  if (plan.holds_embedding(stage)) look_at(ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) look_at(ModelPart::kHead);
   return most;
 }
 
@@ -49,13 +50,14 @@ std::int64_t gathered_bytes(const TrainingPlan& plan, std::int64_t stage) {
   if (plan.replicas() == 1) return 0;
   const JobSpec& job = plan.job;
   const StageWeights weights = stage_weights(plan, stage);
+  const StageWeights trained = trained_weights(plan, stage);
   const std::int64_t grad = bytes_per_element(job.grad_dtype);
   if (job.strategy == Strategy::kFsdp) {
     if (plan.optimizer_shards() == 1) return 0;
     const std::int64_t layers = plan.stage_layers[static_cast<std::size_t>(stage)];
     const std::int64_t ahead = std::min(job.prefetch, layers - 1);
     const std::int64_t gathered = checked_mul(1 + ahead, weights.largest_layer) + weights.root;
-    const std::int64_t leaving = 2 * weights.largest_layer + weights.root;  // being produced, and being reduced
+    const std::int64_t leaving = 2 * trained.largest_layer + trained.root;  // being produced, and being reduced
     if (job.software.framework == Framework::kDeepspeed) {
       const std::int64_t live = std::min(gathered, kDeepspeedLive);
       return checked_mul(live, bytes_per_element(job.precision)) + checked_mul(std::min(leaving, kDeepspeedBucket), grad);
@@ -63,13 +65,13 @@ std::int64_t gathered_bytes(const TrainingPlan& plan, std::int64_t stage) {
     return checked_mul(gathered, bytes_per_element(job.precision)) + checked_mul(leaving, grad);
   }
   if (job.software.framework == Framework::kDeepspeed && plan.optimizer_shards() > 1) {
-    return deepspeed_bytes(plan, weights, largest_tensor(plan, stage));
+    return deepspeed_bytes(plan, trained, largest_tensor(plan, stage));
   }
   if (job.strategy == Strategy::kZero2) {
-    const std::int64_t bucket = std::min(bucket_limits(plan).other, checked_mul(weights.total(), grad));
+    const std::int64_t bucket = std::min(bucket_limits(plan).other, checked_mul(trained.total(), grad));
     return (job.overlap_grad_reduce ? 2 : 1) * bucket;
   }
-  if (job.software.framework == Framework::kPytorch && !job.distributed_optimizer) return checked_mul(weights.total(), grad);
+  if (job.software.framework == Framework::kPytorch && !job.distributed_optimizer) return checked_mul(trained.total(), grad);
   return 0;
 }
 
@@ -125,7 +127,7 @@ std::int64_t workspace_bytes(const TrainingPlan& plan, std::int64_t stage) {
 
 std::int64_t communicators_of(const TrainingPlan& plan, std::int64_t stage) {
   const auto is_used = [](bool used) { return used ? std::int64_t{1} : 0; };
-  const bool has_tie = plan.has_embedding_copy() && (plan.is_first(stage) || plan.is_last(stage));
+  const bool has_tie = plan.ties_gradients() && (plan.is_first(stage) || plan.is_last(stage));
   return is_used(plan.layout.world_size() > 1) + is_used(plan.tp() > 1) + is_used(plan.pp() > 1) +
          is_used(plan.replicas() > 1) + is_used(plan.is_hybrid()) + is_used(plan.layout.sizes().cp > 1) +
          is_used(plan.job.ep > 1) + is_used(plan.job.ep > 1 && expert_replicas(plan) > 1) + is_used(has_tie);
@@ -136,7 +138,7 @@ BufferBytes stage_buffers(const TrainingPlan& plan, std::int64_t stage, std::int
   b.context = kContext;
   b.nccl = communicators_of(plan, stage) * kNcclChannels * kNcclChannel;
   b.gathered = gathered_bytes(plan, stage);
-  if (plan.is_last(stage)) {
+  if (plan.holds_head(stage)) {
     b.logits = checked_mul(activation_bytes(plan) * plan.micro_batch_tokens(), ceil_div(plan.job.model.vocab, plan.tp()));
   }
   b.exchange = exchange_bytes(plan);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/model/flops.h"
+#include "workloads/parallel/stage.h"
 
 namespace lockstep {
 namespace {
@@ -37,7 +38,7 @@ double feed_forward_flops(const TransformerSpec& m, std::int64_t width, double t
 // Layers of a stage that full recomputation runs again. The first ones are those of its first chunks.
 template <class Visit>
 void for_each_recomputed_layer(const TrainingPlan& plan, const Visit& visit) {
-  const std::int64_t chunks = plan.job.virtual_stages;
+  const std::int64_t chunks = plan.chunks() / plan.weight_copies();  // a micro-batch goes through one copy
   for (std::int64_t stage = 0; stage < plan.pp(); ++stage) {
     std::int64_t left = plan.job.recompute_layers.value_or(plan.job.model.layers);
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -47,13 +48,22 @@ void for_each_recomputed_layer(const TrainingPlan& plan, const Visit& visit) {
   }
 }
 
+// Forward.
+double adapter_flops(const TrainingPlan& plan) {
+  if (!plan.trains_adapters()) return 0;
+  const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len);
+  return 2 * tokens * static_cast<double>(adapter_parameter_count(plan.job.model, *plan.job.lora));
+}
+
 double recomputed_flops(const TrainingPlan& plan, const ForwardFlops& forward) {
   if (plan.job.recompute == Recompute::kSelective) return forward.attention_core + forward.mtp_core;
   if (plan.job.recompute != Recompute::kFull) return 0;
-  if (!plan.job.recompute_layers) return forward.layers() + forward.mtp();
+  if (!plan.job.recompute_layers) return forward.layers() + forward.mtp() + adapter_flops(plan);
+  const auto layers = static_cast<double>(plan.job.model.layers + plan.job.model.mtp_layers);
+  const double adapters = adapter_flops(plan) / layers;
   double sum = 0;
   for_each_recomputed_layer(plan, [&](std::int64_t layer) {
-    sum += layer_flops(plan.job.model, layer, plan.global_batch, plan.job.seq_len).total();
+    sum += layer_flops(plan.job.model, layer, plan.global_batch, plan.job.seq_len).total() + adapters;
   });
   return sum;
 }
@@ -87,11 +97,10 @@ ForwardFlops forward_flops(const TransformerSpec& m, std::int64_t sequences, std
 
 StepFlops step_flops(const TrainingPlan& plan) {
   const ForwardFlops forward = forward_flops(plan.job.model, plan.global_batch, plan.job.seq_len);
+  const double adapters = adapter_flops(plan);
   StepFlops step;
-  // Backward is the gradient of activations and that of weights, each as much as forward; frozen weights have none. The core of attention
-  // has no weights, and the head's are frozen too.
-  const double cores = forward.attention_core + forward.mtp_core;
-  step.model = plan.has_adapters() ? 2 * (forward.total() - cores) + 3 * cores : 3 * forward.total();
+  step.model = 3 * (forward.total() + adapters);
+  if (plan.trains_adapters()) step.model -= forward.total() - forward.attention_core - forward.mtp_core;
   step.hardware = step.model + recomputed_flops(plan, forward);
   return step;
 }

@@ -7,7 +7,9 @@
 //   latent 2 T (r_q (h + a (n + r)) + r_kv (h + a (n + v)) + h r + a v h), core Q a (n + r + v)
 //   MLP 4 T h f, gated 6 T h f; experts the same with f = k f_e + f_s        logits 2 T h V (1 + n)
 //   multi-token prediction: n layers more, and the projection of each, 4 T h^2
-// forward; backward is twice forward. Source: Megatron-LM, num_floating_point_operations (which adds the norms of latent attention and of
+// forward; backward is twice forward. Frozen weights (LoRA) have no gradient: backward of projections, feed-forward parts and logits is once
+// forward, and adapters of P parameters add 2 T P forward and twice that backward (Megatron Bridge publishes 278.8 GFLOP a token for LoRA on
+// Llama 3 70B, where 4 per weight of layers and logits are 278.0). Source: Megatron-LM, num_floating_point_operations (which adds the norms of latent attention and of
 // multi-token prediction: a few 1e-5 of the whole). The core is halved for causality (older formulas are not: kFlopConvention says so in
 // results). Hardware flops add what Recompute runs again; that a fused attention kernel multiplies q and k again inside its backward is
 // not counted. Norms, softmax, activations, routers and gates: not counted. Positions (ALiBi, rotary) cost no FLOPs here.

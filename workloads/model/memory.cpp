@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/wide.h"
-#include "workloads/parallel/adapters.h"
 #include "workloads/parallel/stage.h"
 
 namespace lockstep {
@@ -29,11 +28,6 @@ std::int64_t share(const StageWeights& w, const Shards& by) {
   return ceil_div(w.layers + w.root, by.others) + ceil_div(w.experts, by.experts);
 }
 
-// Of weights with gradients.
-std::int64_t trained_share(const TrainingPlan& plan, std::int64_t stage, const StageWeights& w, const Shards& by) {
-  return plan.has_adapters() ? ceil_div(stage_trained_parameters(plan, stage), by.others) : share(w, by);
-}
-
 std::int64_t cast_bytes(DataType precision, std::int64_t elements) {
   if (precision == DataType::kNvfp4) return ceil_div(checked_mul(elements, 9), 8);
   const bool is_cast = precision == DataType::kFp8 || precision == DataType::kMxfp8;
@@ -41,12 +35,12 @@ std::int64_t cast_bytes(DataType precision, std::int64_t elements) {
 }
 
 // FSDP casts what it has gathered, and keeps no casts.
-std::int64_t parameter_bytes(const TrainingPlan& plan, const StageWeights& w, const Shards& by) {
+std::int64_t parameter_bytes(const TrainingPlan& plan, const StageWeights& w, const StageWeights& trained, const Shards& by) {
   const std::int64_t stored = checked_mul(share(w, by), bytes_per_element(plan.job.precision));
   if (plan.job.strategy == Strategy::kFsdp) return stored;
-  const std::int64_t layers = w.layers + w.experts;
+  const std::int64_t layers = w.layers + w.experts - (plan.trains_adapters() ? trained.layers : 0);
   const std::int64_t casts = cast_bytes(plan.job.precision, layers);
-  if (casts == 0 || plan.optimizer_shards() == 1) return stored + casts;
+  if (casts == 0 || (plan.optimizer_shards() == 1 && !plan.trains_adapters())) return stored + casts;
   return stored - checked_mul(layers, bytes_per_element(plan.job.precision)) + casts;
 }
 
@@ -63,8 +57,8 @@ StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage) {
   const JobSpec& job = plan.job;
   LayerCounts n = stage_layer_counts(plan, stage);
   StageWeights w;
-  if (plan.is_first(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) {
+  if (plan.holds_embedding(stage)) w.root += stage_part_parameters(plan, ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) {
     w.root += stage_part_parameters(plan, ModelPart::kHead);
     for (const ParameterTensor& t : mtp_tensors(job.model)) w.root += job.model.mtp_layers * t.rank_elements(plan.tp());
     n.dense += prediction_layer_counts(plan).dense;
@@ -85,6 +79,15 @@ StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage) {
   return w;
 }
 
+StageWeights trained_weights(const TrainingPlan& plan, std::int64_t stage) {
+  if (!plan.trains_adapters()) return stage_weights(plan, stage);
+  const LayerCount n = stage_layer_count(plan, stage);
+  StageWeights w{.layers = trained_stage_parameters(plan, stage)};
+  if (n.dense > 0) w.largest_layer = trained_layer_parameters(plan, false);
+  if (n.expert > 0) w.largest_layer = std::max(w.largest_layer, trained_layer_parameters(plan, true));
+  return w;
+}
+
 std::int64_t expert_replicas(const TrainingPlan& plan) {
   return std::max<std::int64_t>(1, plan.tp() * plan.replicas() / (plan.job.ep * plan.job.expert_tp));
 }
@@ -92,14 +95,15 @@ std::int64_t expert_replicas(const TrainingPlan& plan) {
 MemoryBytes stage_memory(const TrainingPlan& plan, std::int64_t stage) {
   const JobSpec& job = plan.job;
   const StageWeights w = stage_weights(plan, stage);
+  const StageWeights trained = trained_weights(plan, stage);
   const Shards sharded{.others = plan.optimizer_shards(), .experts = expert_shards(plan)};
   const bool shards_gradients = job.strategy != Strategy::kDdp;
   const bool shards_weights = job.strategy == Strategy::kFsdp;
   MemoryBytes m;
-  m.parameters = parameter_bytes(plan, w, shards_weights ? sharded : Shards{});
-  m.gradients = checked_mul(trained_share(plan, stage, w, shards_gradients ? sharded : Shards{}), gradient_element_bytes(job));
+  m.parameters = parameter_bytes(plan, w, trained, shards_weights ? sharded : Shards{});
+  m.gradients = checked_mul(share(trained, shards_gradients ? sharded : Shards{}), gradient_element_bytes(job));
   const std::int64_t state = kMoments + (bytes_per_element(job.precision) == 2 ? kMaster : 0);
-  const std::int64_t updated = trained_share(plan, stage, w, sharded);
+  const std::int64_t updated = share(trained, sharded);
   const auto offloaded = static_cast<std::int64_t>(static_cast<double>(updated) * job.optimizer_offload.value);
   m.optimizer = checked_mul(updated - offloaded, state);
   m.host = checked_mul(offloaded, state + bytes_per_element(job.grad_dtype));

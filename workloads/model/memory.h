@@ -10,6 +10,8 @@
 // 8- and 4-bit matrix products read two casts of the layers' weights, as stored and transposed, kept from one micro-batch to the next
 // (Transformer Engine): 2 bytes in 8 bits, 1.125 in 4. Where weights are updated in shards Megatron gathers them in 8 bits (fp8 param
 // gather), so that casts take the place of the 16-bit ones.
+// Frozen weights (LoRA) have no gradients, no optimizer and no master copy; nobody updates them, so that casts take the place of the
+// 16-bit ones. Adapters have all of the above.
 // optimizer_offload moves its share of the optimizer to the host, with room there for the gradients that feed it.
 // Activations: activations.h. Buffers: buffers.h.
 #pragma once
@@ -32,6 +34,8 @@ struct StageWeights {
   [[nodiscard]] std::int64_t total() const { return layers + experts + root; }
 };
 [[nodiscard]] StageWeights stage_weights(const TrainingPlan& plan, std::int64_t stage);
+// Of them those that have gradients.
+[[nodiscard]] StageWeights trained_weights(const TrainingPlan& plan, std::int64_t stage);
 // Ranks that hold the same routed experts.
 [[nodiscard]] std::int64_t expert_replicas(const TrainingPlan& plan);
 

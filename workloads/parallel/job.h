@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "base/units.h"
 #include "workloads/collectives/algorithm.h"
+#include "workloads/model/adapters.h"
 #include "workloads/model/profile.h"
 #include "workloads/model/transformer.h"
 #include "workloads/parallel/auto_count.h"
@@ -70,6 +71,7 @@ struct JobSpec {
   std::string name;
   TransformerSpec model;               // or
   std::optional<ProfileSpec> profile;  // data parallelism only; samples stand for sequences, and there is no seq_len
+  std::optional<LoraSpec> lora;        // adapters are trained and the model is frozen; absent: all weights are trained
 
   std::int64_t seq_len = 0;
   std::int64_t micro_batch = 1;                       // sequences
@@ -113,8 +115,6 @@ struct JobSpec {
   AttentionKernel attention = AttentionKernel::kFlash;
   DataType precision = DataType::kBf16;   // of weights and activations
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
-  std::int64_t lora_rank =
-      0;  // above 0: weights are frozen, and adapters of this rank are trained (workloads/parallel/adapters.h)
   Optimizer optimizer = Optimizer::kAdam;
 
   std::optional<std::int64_t> gpus;     // that the job takes; absent: all that its placement leaves it

@@ -44,6 +44,10 @@ void add_batch(FieldTable<JobSpec>& t) {
   t.print_when([](const JobSpec& job) { return has_model(job); });
   t.section("profile", &JobSpec::profile, profile_fields())
       .doc("instead of model: a data-parallel job by measurement, gradient bytes and time per sample");
+  t.section("lora", &JobSpec::lora, lora_fields())
+      .doc(
+          "low-rank adapters are trained beside frozen weights, which have no gradients and no optimizer; absent: all weights "
+          "are trained");
   t.field("seq_len", &JobSpec::seq_len).range(1, 1 << 24).unit("tokens").doc("length of a sequence; required with a model");
   t.print_when([](const JobSpec& job) { return job.seq_len > 0; });
   t.field("micro_batch", &JobSpec::micro_batch)
@@ -228,9 +232,6 @@ void add_numerics(FieldTable<JobSpec>& t) {
   t.choice("grad_dtype", &JobSpec::grad_dtype,
            {{"bf16", DataType::kBf16, "16 bits"}, {"fp32", DataType::kFp32, "32 bits, Megatron-LM's default"}})
       .doc("of gradients, as stored and as reduced");
-  t.field("lora_rank", &JobSpec::lora_rank)
-      .range(0, 1 << 16)
-      .doc("rank of low-rank adapters of attention (LoRA), which alone are trained; 0: all weights are");
   t.choice("optimizer", &JobSpec::optimizer, {{"adam", Optimizer::kAdam, "32-bit master weight and two moments"}})
       .doc("bound by memory bandwidth");
 }

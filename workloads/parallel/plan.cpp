@@ -8,7 +8,9 @@
 
 #include "base/wide.h"
 #include "workloads/model/flops.h"
-#include "workloads/parallel/placement.h"
+#include "workloads/parallel/model_checks.h"
+#include "workloads/parallel/placement_checks.h"
+#include "workloads/parallel/schedule_checks.h"
 
 namespace lockstep {
 namespace {
@@ -34,16 +36,20 @@ class Resolver {
       check_shards();
       check_stages();
       check_options();
-      check_context();
-      check_experts();
+      check_context(job_, on_fault_);
+      check_experts(job_, on_fault_);
+      check_adapters(job_, on_fault_);
     }
-    check_gpus();
+    gpus_ = check_gpus(job_, cluster_, on_fault_);
     const std::optional<std::int64_t> dp = data_parallel_size();
     if (dp) check_batch(*dp);
+    if (dp && !has_failed_) {
+      check_schedule(plan_, on_fault_);
+    }
     if (dp && !job_.profile) check_overlapped_exchange();
     if (dp) check_shard_group(*dp);
-    if (dp && !job_.profile) check_expert_groups(*dp);
-    check_placement();
+    if (dp && !job_.profile) check_expert_groups(job_, *dp, on_fault_);
+    check_placement(job_, cluster_, gpus_, on_fault_);
     if (!has_failed_ && !job_.profile) check_magnitude();
     if (has_failed_) return std::nullopt;
     plan_.layout = ParallelLayout({.tp = static_cast<std::uint32_t>(job_.tp),
@@ -51,7 +57,7 @@ class Resolver {
                                    .dp = static_cast<std::uint32_t>(*dp),
                                    .pp = static_cast<std::uint32_t>(job_.pp),
                                    .ep = static_cast<std::uint32_t>(job_.ep),
-                                   .expert_tp = static_cast<std::uint32_t>(has_experts() ? job_.expert_tp : 0),
+                                   .expert_tp = static_cast<std::uint32_t>(job_.model.moe ? job_.expert_tp : 0),
                                    .shard_group = static_cast<std::uint32_t>(job_.shard_group.value_or(0))});
     return plan_;
   }
@@ -143,82 +149,6 @@ class Resolver {
     }
   }
 
-  [[nodiscard]] bool has_experts() const { return job_.model.moe.has_value(); }
-
-  // The parts of a sequence: two per rank, one from each end, so that all see equally much of the causal mask.
-  void check_context() {
-    if (job_.cp == 1) return;
-    const bool splits_heads = job_.cp_exchange == CpExchange::kAllToAll;
-    const std::int64_t parts = checked_mul(job_.cp, splits_heads ? 1 : 2);
-    if (job_.seq_len % parts != 0) {
-      fail("cp", fmt::format("{} tokens are not divisible by {} cp {}", job_.seq_len, splits_heads ? "" : "2 x", job_.cp),
-           splits_heads ? "ranks hold equal parts of a sequence"
-                        : "a rank holds two parts, one from each end, for an equal share of the causal mask");
-    }
-    const std::int64_t cut = checked_mul(job_.tp, job_.cp);
-    if (splits_heads && job_.model.heads % cut != 0) {
-      fail("cp", fmt::format("{} attention heads are not divisible by tp {} x cp {}", job_.model.heads, job_.tp, job_.cp),
-           "cp_exchange: all_to_all splits heads over cp; ring and all_gather do not");
-    }
-  }
-
-  void check_experts() {
-    if (!has_experts()) {
-      const auto needs_experts = [&](bool is_default, std::string_view key, std::string_view hint) {
-        if (!is_default) fail(key, "the model has no experts", std::string(hint));
-      };
-      needs_experts(job_.ep == 1, "ep", "ep: 1, or a model with experts");
-      needs_experts(job_.expert_tp == 1, "expert_tp", "leave it out, or a model with experts");
-      needs_experts(job_.expert_skew == 1, "expert_skew", "leave it out, or a model with experts");
-      needs_experts(job_.expert_dispatch == ExpertDispatch::kPlain, "expert_dispatch", "leave it out, or a model with experts");
-      needs_experts(!job_.overlap_shared_expert, "overlap_shared_expert", "leave it out, or a model with experts");
-      needs_experts(!job_.overlap_expert_exchange, "overlap_expert_exchange", "leave it out, or a model with experts");
-      return;
-    }
-    const MoeSpec& moe = *job_.model.moe;
-    if (moe.experts % job_.ep != 0) {
-      fail("ep", fmt::format("{} experts are not divisible by ep {}", moe.experts, job_.ep),
-           fmt::format("ep {} divides them", std::gcd(moe.experts, job_.ep)));
-    }
-    if (job_.expert_tp != 1 && job_.expert_tp != job_.tp) {
-      fail("expert_tp", fmt::format("experts cut by {}, the rest of a layer by tp {}", job_.expert_tp, job_.tp),
-           fmt::format("expert_tp: 1{}", job_.tp > 1 ? fmt::format(" or {}", job_.tp) : ""));
-    } else if (moe.ffn % job_.expert_tp != 0) {
-      fail("expert_tp", fmt::format("{} FFN channels of an expert are not divisible by {}", moe.ffn, job_.expert_tp),
-           "expert_tp: 1");
-    }
-    if (job_.tp > 1 && job_.expert_tp == 1 && !job_.sequence_parallel) {
-      fail("expert_tp", fmt::format("without sequence_parallel all {} tensor-parallel ranks hold the same tokens", job_.tp),
-           fmt::format("sequence_parallel: true, or expert_tp: {}", job_.tp));
-    }
-    if (job_.overlap_shared_expert && moe.shared_ffn == 0) {
-      fail("overlap_shared_expert", "the model has no shared expert", "leave it out");
-    }
-    if (job_.ep == 1) {
-      const auto needs_ep = [&](bool is_default, std::string_view key) {
-        if (!is_default) fail(key, "with ep 1 no tokens are exchanged", "leave it out, or set ep above 1");
-      };
-      needs_ep(job_.expert_dispatch == ExpertDispatch::kPlain, "expert_dispatch");
-      needs_ep(!job_.overlap_shared_expert, "overlap_shared_expert");
-      needs_ep(!job_.overlap_expert_exchange, "overlap_expert_exchange");
-    }
-    if (job_.shard_group && (job_.ep > 1 || job_.expert_tp != job_.tp)) {
-      fail("shard_group", "experts are copied on other ranks than the rest, which do not fall into the same groups",
-           "no shard_group, or ep: 1");
-    }
-  }
-
-  void check_expert_groups(std::int64_t dp) {
-    if (!has_experts()) return;
-    const bool is_whole = job_.expert_tp == 1;
-    const std::int64_t ranks = checked_mul(checked_mul(job_.cp, dp), is_whole ? job_.tp : 1);
-    if (ranks % job_.ep == 0) return;
-    const std::string what = is_whole && job_.tp > 1 ? fmt::format("tp {} x cp {} x dp {}", job_.tp, job_.cp, dp)
-                                                     : fmt::format("cp {} x dp {}", job_.cp, dp);
-    fail("ep", fmt::format("{} = {} ranks of a stage are not divisible by ep {}", what, ranks, job_.ep),
-         fmt::format("ep {} divides them", std::gcd(ranks, job_.ep)));
-  }
-
   void check_overlapped_exchange() {
     if (!job_.overlap_expert_exchange || job_.pp == 1) {
       if (job_.overlap_expert_exchange && plan_.micro_batches == 1) {
@@ -234,17 +164,6 @@ class Resolver {
     }
   }
 
-  void check_adapters() {
-    if (job_.strategy != Strategy::kDdp) {
-      fail("lora_rank", "frozen weights have no gradients to shard", "strategy: ddp, or lora_rank: 0");
-    }
-    if (job_.model.mla) fail("lora_rank", "adapters of latent attention are not described", "lora_rank: 0");
-    if (job_.schedule != PipelineSchedule::kOneForwardOneBackward && job_.schedule != PipelineSchedule::kGpipe) {
-      fail("lora_rank", "without gradients of weights there is nothing to fill bubbles with",
-           "schedule: 1f1b, or lora_rank: 0");
-    }
-  }
-
   void check_options() {
     if (job_.sequence_parallel && job_.tp == 1) {
       fail("sequence_parallel", "sequence parallelism needs tp above 1", "set tp, or sequence_parallel: false");
@@ -254,44 +173,12 @@ class Resolver {
            fmt::format("{} shards the optimizer already", job_.strategy == Strategy::kFsdp ? "fsdp" : "zero2"),
            "strategy: ddp, or distributed_optimizer: false");
     }
-    if (job_.lora_rank > 0) check_adapters();
     if (job_.recompute_layers && job_.recompute != Recompute::kFull) {
       fail("recompute_layers", "only full recompute has a number of layers", "recompute: full, or no recompute_layers");
     }
     if (job_.model.has_learned_positions() && job_.seq_len > job_.model.max_positions) {
       fail("seq_len", fmt::format("{} tokens, but the model has {} learned positions", job_.seq_len, job_.model.max_positions),
            fmt::format("at most {}", job_.model.max_positions));
-    }
-  }
-
-  // How many GPUs the job takes, and whether its placement has them.
-  void check_gpus() {
-    const PlacementSpec& p = job_.placement;
-    const std::int64_t per_node = cluster_.gpus_per_node;
-    std::int64_t free = cluster_.gpus;
-    if (!p.hosts.empty()) {
-      free = checked_mul(index_count(p.hosts), per_node);
-    } else if (p.endpoints.empty()) {
-      free -= taken_nodes(p.taken, cluster_.nodes()) * per_node;
-    }
-    gpus_ = job_.gpus.value_or(free);
-    if (free == 0) {
-      fail("placement", "others have taken every node", "a smaller share in placement.taken");
-    } else if (gpus_ > cluster_.gpus) {
-      fail("gpus", fmt::format("{} GPUs, but the cluster has {}", gpus_, cluster_.gpus), "fewer, or a larger cluster");
-    } else if (p.endpoints.empty() && gpus_ > per_node && gpus_ % per_node != 0) {
-      // WHY: a node's NICs would be shared with whoever has its other GPUs, and nobody is there to share them.
-      fail("gpus", fmt::format("{} GPUs are no whole number of nodes of {}", gpus_, per_node),
-           fmt::format("{} or {}; or placement: [...] to name the GPUs", gpus_ / per_node * per_node,
-                       ceil_div(gpus_, per_node) * per_node));
-    } else if (p.endpoints.empty() && gpus_ > free) {
-      fail("gpus",
-           fmt::format("the job needs {} nodes, but its placement has {} of {}", ceil_div(gpus_, per_node), free / per_node,
-                       cluster_.nodes()),
-           fmt::format("at most {} GPUs, or another placement", free));
-    } else if (!p.hosts.empty() && index_count(p.hosts) > ceil_div(gpus_, per_node)) {
-      fail("placement", fmt::format("{} hosts for {} GPUs", index_count(p.hosts), gpus_),
-           fmt::format("{} hosts, or no gpus", ceil_div(gpus_, per_node)));
     }
   }
 
@@ -318,6 +205,7 @@ class Resolver {
     only(job_.tp_overlap == TpOverlap::kNone, "tp_overlap", "it has no tensor-parallel collectives",
          "leave it out, or give a model");
     only(!job_.scatter_gather, "scatter_gather", "it has no pipeline messages", "leave it out, or give a model");
+    only(!job_.lora, "lora", "its gradients are given", "leave it out, or give a model");
     only(job_.recompute == Recompute::kNone, "recompute", "its time is as measured", "recompute: none, or a model");
     plan_.stage_layers = {job_.profile->parts()};
   }
@@ -408,50 +296,6 @@ class Resolver {
     }
   }
 
-  void check_placement() {
-    check_rails();
-    const PlacementSpec& p = job_.placement;
-    if (!p.hosts.empty()) check_named("node", p.hosts, cluster_.nodes());
-    if (p.endpoints.empty()) return;
-    const std::int64_t count = index_count(p.endpoints);
-    if (count != gpus_) {
-      fail("placement", fmt::format("{} endpoints for {} ranks", count, gpus_),
-           fmt::format("one endpoint per rank; gpus: {} for a job that leaves others free", count));
-      return;
-    }
-    check_named("endpoint", p.endpoints, cluster_.gpus);
-  }
-
-  void check_named(std::string_view what, const std::vector<IndexRange>& ranges, std::int64_t count) {
-    if (index_count(ranges) > count) {
-      fail("placement", fmt::format("{} {}s, but the cluster has {}", index_count(ranges), what, count), "each at most once");
-      return;
-    }
-    std::vector<std::int64_t> sorted = all_indices(ranges);
-    std::sort(sorted.begin(), sorted.end());
-    if (sorted.back() >= count) {
-      fail("placement", fmt::format("the cluster has no {} {}", what, sorted.back()),
-           fmt::format("{}s are 0 to {}", what, count - 1));
-    } else if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      fail("placement", fmt::format("{} {} is named twice", what, *twice), "each at most once");
-    }
-  }
-
-  void check_rails() {
-    if (job_.placement.policy != PlacementPolicy::kRailAligned) return;
-    if (job_.rank_order) {
-      fail("rank_order", "placement: rail_aligned has an order of its own, tp-cp-pp-dp",
-           "leave it out, or placement: rack_aware");
-    }
-    const std::int64_t replica = checked_mul(checked_mul(job_.tp, job_.cp), job_.pp);
-    const std::int64_t per_node = cluster_.gpus_per_node;
-    if (gpus_ <= per_node || per_node % replica == 0 || replica % per_node == 0) return;
-    fail("placement",
-         fmt::format("a replica of tp {}{} x pp {} = {} GPUs begins on another GPU of each node of {}: its group has no rail",
-                     job_.tp, job_.cp > 1 ? fmt::format(" x cp {}", job_.cp) : "", job_.pp, replica, per_node),
-         "for rail_aligned tp x pp divides the GPUs of a node, or is a multiple of them");
-  }
-
   // Byte counts are 64-bit integers and times have a range; far beyond any machine they would overflow.
   void check_magnitude() {
     const TransformerSpec& m = job_.model;
@@ -482,6 +326,9 @@ class Resolver {
   ClusterSize cluster_;
   std::int64_t gpus_ = 0;  // of the job
   const ReportFault& report_;
+  const ReportFault on_fault_ = [this](std::string_view key, std::string message, std::string hint) {
+    fail(key, std::move(message), std::move(hint));
+  };
   TrainingPlan plan_;
   bool has_failed_ = false;
 };

@@ -13,6 +13,7 @@
 #include "base/diagnostics.h"
 #include "workloads/parallel/job.h"
 #include "workloads/parallel/layout.h"
+#include "workloads/parallel/schedule_kind.h"
 
 namespace lockstep {
 
@@ -47,14 +48,30 @@ struct TrainingPlan {
   }
   // Sharded in groups that hold copies of each other.
   [[nodiscard]] bool is_hybrid() const { return layout.shard_groups() > 1; }
+  // Model chunks of a stage.
+  [[nodiscard]] std::int64_t chunks() const { return chunks_of(job.schedule, job.virtual_stages); }
+  // Copies of the model in one pipeline.
+  [[nodiscard]] std::int64_t weight_copies() const { return is_bidirectional(job.schedule) ? 2 : 1; }
   [[nodiscard]] std::int64_t chunk_layers(std::int64_t stage, std::int64_t chunk) const {
     if (!chunk_sizes.empty()) return chunk_sizes[static_cast<std::size_t>(chunk * pp() + stage)];
-    return stage_layers[static_cast<std::size_t>(stage)] / job.virtual_stages;
+    const bool is_mirrored = is_bidirectional(job.schedule) && chunk == 1;
+    const std::int64_t layers = stage_layers[static_cast<std::size_t>(is_mirrored ? pp() - 1 - stage : stage)];
+    return layers * weight_copies() / chunks();
   }
-  // Of the model's layers. Chunks take turns: the first chunk of every stage, then the second, and so on.
+  // Of the model's layers. Chunks take turns: the first chunk of every stage, then the second, and so on; an upward one begins at the last
+  // stage, of a V after all of the first.
   [[nodiscard]] std::int64_t first_layer(std::int64_t stage, std::int64_t chunk) const;
   [[nodiscard]] bool is_first(std::int64_t stage) const { return stage == 0; }
   [[nodiscard]] bool is_last(std::int64_t stage) const { return stage == pp() - 1; }
+  // Which stages begin and end the model: of a V both are the first, of two copies both are both.
+  [[nodiscard]] bool holds_embedding(std::int64_t stage) const {
+    return is_first(stage) || (is_bidirectional(job.schedule) && is_last(stage));
+  }
+  [[nodiscard]] bool holds_head(std::int64_t stage) const {
+    return has_upward_chunk(job.schedule) ? holds_embedding(stage) : is_last(stage);
+  }
+  // Backward is two passes: gradients of activations, and later those of weights (Direction::kWeightGradient).
+  [[nodiscard]] bool splits_passes() const { return lockstep::splits_passes(job.schedule); }
   // Tokens of one micro-batch on one rank.
   [[nodiscard]] std::int64_t micro_batch_tokens() const { return job.micro_batch * job.seq_len / layout.sizes().cp; }
   // Of them, those that a rank norms, and sends to experts.
@@ -62,10 +79,12 @@ struct TrainingPlan {
     const std::int64_t tokens = micro_batch_tokens();
     return job.sequence_parallel ? (tokens + tp() - 1) / tp() : tokens;
   }
-  // Only adapters are trained; the weights of the model are frozen.
-  [[nodiscard]] bool has_adapters() const { return job.lora_rank > 0; }
-  // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives.
-  [[nodiscard]] bool splits_backward() const { return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !has_adapters(); }
+  // The weights of the model are frozen and low-rank adapters trained beside them.
+  [[nodiscard]] bool trains_adapters() const { return job.lora.has_value(); }
+  // Backward splits off the gradient of the weights that a part's input meets, to compute beside collectives. Frozen weights have none.
+  [[nodiscard]] bool splits_backward() const {
+    return job.tp_overlap != TpOverlap::kNone && tp() > 1 && !splits_passes() && !trains_adapters();
+  }
   // Collectives of a part run in chunks beside its first and its last matrix product.
   [[nodiscard]] bool pipelines_tp() const {
     return job.tp_overlap == TpOverlap::kPipelined && job.sequence_parallel && tp() > 1;
@@ -74,8 +93,12 @@ struct TrainingPlan {
   [[nodiscard]] RankOrder rank_order() const;
   // Pipeline messages are cut by tp and gathered on arrival; sequence parallelism cuts them anyway.
   [[nodiscard]] bool scatters_messages() const { return job.scatter_gather && !job.sequence_parallel; }
-  // The last stage computes logits with a copy of the word embedding of the first.
-  [[nodiscard]] bool has_embedding_copy() const { return job.model.has_tied_embeddings && pp() > 1; }
+  // The last stage computes logits with a copy of the word embedding of the first; where one stage holds both they are one.
+  [[nodiscard]] bool has_embedding_copy() const {
+    return job.model.has_tied_embeddings && pp() > 1 && !has_upward_chunk(job.schedule);
+  }
+  // ... and adds up its gradient with that of the first.
+  [[nodiscard]] bool ties_gradients() const { return has_embedding_copy() && !trains_adapters(); }
   // Known by measurement: no geometry, hence no FLOPs, tokens or memory, and data parallelism only.
   [[nodiscard]] bool has_profile() const { return job.profile.has_value(); }
 };

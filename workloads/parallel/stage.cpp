@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/wide.h"
-#include "workloads/parallel/adapters.h"
 
 namespace lockstep {
 namespace {
@@ -14,6 +13,28 @@ std::vector<std::int64_t> deal(std::int64_t stages, std::int64_t base, std::int6
   const std::int64_t first = (stages - extra) / 2;
   for (std::int64_t i = 0; i < extra; ++i) ++out[static_cast<std::size_t>(first + i)];
   return out;
+}
+
+std::int64_t sum_of(const TrainingPlan& plan, const std::vector<ParameterTensor>& tensors) {
+  std::int64_t sum = 0;
+  for (const ParameterTensor& t : tensors) sum = checked_add(sum, t.rank_elements(plan.weight_cuts()));
+  return sum;
+}
+
+// Of a rank of `stage`; part(p): those of a part.
+template <class OfPart>
+std::int64_t sum_of_stage(const TrainingPlan& plan, std::int64_t stage, const OfPart& part) {
+  const LayerCount count = stage_layer_count(plan, stage);
+  const std::int64_t attention = part(ModelPart::kAttention);
+  std::int64_t sum = 0;
+  if (count.dense > 0) sum = checked_add(sum, checked_mul(attention + part(ModelPart::kMlp), count.dense));
+  if (count.expert > 0) {
+    const std::int64_t experts = part(ModelPart::kMoe) + part(ModelPart::kExperts);
+    sum = checked_add(sum, checked_mul(attention + experts, count.expert));
+  }
+  if (plan.holds_embedding(stage)) sum += part(ModelPart::kEmbedding);
+  if (plan.holds_head(stage)) sum += part(ModelPart::kHead);
+  return sum;
 }
 
 }  // namespace
@@ -41,6 +62,11 @@ std::vector<std::int64_t> default_chunk_layers(std::int64_t layers, std::int64_t
 
 std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) const {
   std::int64_t layer = 0;
+  if (has_upward_chunk(job.schedule) && chunk == 1) {
+    if (is_v_shaped(job.schedule)) layer = first_layer(pp() - 1, 0) + chunk_layers(pp() - 1, 0);
+    for (std::int64_t s = stage + 1; s < pp(); ++s) layer += chunk_layers(s, chunk);
+    return layer;
+  }
   for (std::int64_t c = 0; c <= chunk; ++c) {
     const std::int64_t end = c < chunk ? pp() : stage;
     for (std::int64_t s = 0; s < end; ++s) layer += chunk_layers(s, c);
@@ -49,10 +75,14 @@ std::int64_t TrainingPlan::first_layer(std::int64_t stage, std::int64_t chunk) c
 }
 
 ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk) {
-  ChunkUnits units{.has_embedding = plan.is_first(stage) && chunk == 0,
-                   .has_head = plan.is_last(stage) && chunk == plan.job.virtual_stages - 1,
-                   .layers = plan.chunk_layers(stage, chunk),
-                   .first_layer = plan.first_layer(stage, chunk)};
+  const bool is_mirrored = is_bidirectional(plan.job.schedule) && chunk == 1;
+  const bool is_last_chunk = is_bidirectional(plan.job.schedule) || chunk == plan.chunks() - 1;
+  ChunkUnits units{
+      .has_embedding = is_mirrored ? plan.is_last(stage) : plan.is_first(stage) && chunk == 0,
+      .has_head =
+          (has_upward_chunk(plan.job.schedule) && chunk == 1 ? plan.is_first(stage) : plan.is_last(stage)) && is_last_chunk,
+      .layers = plan.chunk_layers(stage, chunk),
+      .first_layer = plan.first_layer(stage, chunk)};
   if (units.has_head) units.layers += plan.job.model.mtp_layers;
   return units;
 }
@@ -66,13 +96,21 @@ std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart p
     const std::vector<ParameterTensor> own = mtp_tensors(plan.job.model);
     for (std::int64_t l = 0; l < plan.job.model.mtp_layers; ++l) tensors.insert(tensors.end(), own.begin(), own.end());
   }
+  if (plan.trains_adapters()) {
+    const std::vector<ParameterTensor> adapters = adapter_tensors(plan.job.model, *plan.job.lora, part);
+    tensors.insert(tensors.end(), adapters.begin(), adapters.end());
+  }
   return tensors;
 }
 
-std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& t : stage_tensors(plan, part)) sum = checked_add(sum, t.rank_elements(plan.weight_cuts()));
-  return sum;
+std::vector<ParameterTensor> trained_tensors(const TrainingPlan& plan, ModelPart part) {
+  return plan.trains_adapters() ? adapter_tensors(plan.job.model, *plan.job.lora, part) : stage_tensors(plan, part);
+}
+
+std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part) { return sum_of(plan, stage_tensors(plan, part)); }
+
+std::int64_t trained_part_parameters(const TrainingPlan& plan, ModelPart part) {
+  return sum_of(plan, trained_tensors(plan, part));
 }
 
 std::span<const ModelPart> layer_parts(bool is_expert_layer) {
@@ -86,9 +124,14 @@ std::int64_t layer_parameters(const TrainingPlan& plan, bool is_expert_layer) {
          stage_part_parameters(plan, is_expert_layer ? ModelPart::kMoe : ModelPart::kMlp);
 }
 
+std::int64_t trained_layer_parameters(const TrainingPlan& plan, bool is_expert_layer) {
+  return trained_part_parameters(plan, ModelPart::kAttention) +
+         trained_part_parameters(plan, is_expert_layer ? ModelPart::kMoe : ModelPart::kMlp);
+}
+
 LayerCount stage_layer_count(const TrainingPlan& plan, std::int64_t stage) {
   LayerCount count;
-  for (std::int64_t c = 0; c < plan.job.virtual_stages; ++c) {
+  for (std::int64_t c = 0; c < plan.chunks(); ++c) {
     const ChunkUnits units = chunk_units(plan, stage, c);
     for (std::int64_t l = 0; l < units.layers; ++l) {
       ++(plan.job.model.is_expert_layer(units.first_layer + l) ? count.expert : count.dense);
@@ -103,19 +146,20 @@ std::int64_t stage_expert_parameters(const TrainingPlan& plan, std::int64_t stag
 }
 
 std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  const LayerCount count = stage_layer_count(plan, stage);
-  std::int64_t sum = stage_expert_parameters(plan, stage);
-  if (count.dense > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, false), count.dense));
-  if (count.expert > 0) sum = checked_add(sum, checked_mul(layer_parameters(plan, true), count.expert));
-  if (plan.is_first(stage)) sum += stage_part_parameters(plan, ModelPart::kEmbedding);
-  if (plan.is_last(stage)) sum += stage_part_parameters(plan, ModelPart::kHead);
-  return sum;
+  return sum_of_stage(plan, stage, [&](ModelPart part) { return stage_part_parameters(plan, part); });
+}
+
+std::int64_t trained_stage_parameters(const TrainingPlan& plan, std::int64_t stage) {
+  return sum_of_stage(plan, stage, [&](ModelPart part) { return trained_part_parameters(plan, part); });
+}
+
+std::int64_t trained_stage_expert_parameters(const TrainingPlan& plan, std::int64_t stage) {
+  return plan.trains_adapters() ? 0 : stage_expert_parameters(plan, stage);
 }
 
 std::int64_t stage_optimizer_parameters(const TrainingPlan& plan, std::int64_t stage) {
-  if (plan.has_adapters()) return ceil_div(stage_trained_parameters(plan, stage), plan.optimizer_shards());
-  const std::int64_t experts = stage_expert_parameters(plan, stage);
-  return ceil_div(stage_parameters(plan, stage) - experts, plan.optimizer_shards()) +
+  const std::int64_t experts = trained_stage_expert_parameters(plan, stage);
+  return ceil_div(trained_stage_parameters(plan, stage) - experts, plan.optimizer_shards()) +
          ceil_div(experts, plan.expert_optimizer_shards());
 }
 

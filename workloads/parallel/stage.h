@@ -25,14 +25,20 @@ struct ChunkUnits {
 };
 [[nodiscard]] ChunkUnits chunk_units(const TrainingPlan& plan, std::int64_t stage, std::int64_t chunk);
 
-// Weights of a part; the head's on the last stage, with its own copy of a tied embedding and what multi-token prediction adds to its layers.
+// Weights of a part, adapters included; the head's on the last stage, with its own copy of a tied embedding and what multi-token prediction
+// adds to its layers.
 [[nodiscard]] std::vector<ParameterTensor> stage_tensors(const TrainingPlan& plan, ModelPart part);
 [[nodiscard]] std::int64_t stage_part_parameters(const TrainingPlan& plan, ModelPart part);
+// What of them has gradients: all, or the adapters.
+[[nodiscard]] std::vector<ParameterTensor> trained_tensors(const TrainingPlan& plan, ModelPart part);
+[[nodiscard]] std::int64_t trained_part_parameters(const TrainingPlan& plan, ModelPart part);
 // Parts of a layer that own weights or compute, in forward order.
 [[nodiscard]] std::span<const ModelPart> layer_parts(bool is_expert_layer);
 // Weights of a layer of a rank, before sharding; of an expert layer without its routed experts, which are
 // stage_part_parameters(plan, ModelPart::kExperts).
 [[nodiscard]] std::int64_t layer_parameters(const TrainingPlan& plan, bool is_expert_layer);
+// Of them those that are trained.
+[[nodiscard]] std::int64_t trained_layer_parameters(const TrainingPlan& plan, bool is_expert_layer);
 // Layers of a stage that have experts, and all, with those of multi-token prediction.
 struct LayerCount {
   std::int64_t dense = 0;
@@ -42,6 +48,9 @@ struct LayerCount {
 // All weights of a rank of `stage`, before sharding; of them those of routed experts, whose copies are elsewhere.
 [[nodiscard]] std::int64_t stage_parameters(const TrainingPlan& plan, std::int64_t stage);
 [[nodiscard]] std::int64_t stage_expert_parameters(const TrainingPlan& plan, std::int64_t stage);
+// Of both those that are trained.
+[[nodiscard]] std::int64_t trained_stage_parameters(const TrainingPlan& plan, std::int64_t stage);
+[[nodiscard]] std::int64_t trained_stage_expert_parameters(const TrainingPlan& plan, std::int64_t stage);
 // What its optimizer updates.
 [[nodiscard]] std::int64_t stage_optimizer_parameters(const TrainingPlan& plan, std::int64_t stage);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/buckets.h"
-#include "workloads/parallel/adapters.h"
 
 #include <algorithm>
 
@@ -98,7 +97,11 @@ std::vector<GradientBucket> gradient_buckets(const TrainingPlan& plan, std::int6
   std::vector<GradientPoint> order;
   BucketFiller rest(plan, false, out);
   BucketFiller experts(plan, true, out);
-  for (std::int64_t chunk = plan.job.virtual_stages - 1; chunk >= 0; --chunk) {
+  // The chunk whose backward ends first: the last; of two copies the one that begins farther away.
+  const bool is_first_ready_first =
+      is_bidirectional(plan.job.schedule) && 2 * stage >= plan.pp() && plan.job.strategy != Strategy::kZero2;
+  for (std::int64_t n = 0; n < plan.chunks(); ++n) {
+    const std::int64_t chunk = is_first_ready_first ? n : plan.chunks() - 1 - n;
     for (const GradientPoint& point : backward_points(plan, stage, chunk)) {
       (has_groups && point.part == ModelPart::kExperts ? experts : rest).add_part(point);
       order.push_back(point);

@@ -2,7 +2,7 @@
 // Gradient buckets of distributed data parallel: tensors enter in the order backward produces their gradients and a bucket
 // closes when it holds at least its limit; the first bucket of a rank has a limit of its own, so that communication starts
 // early. Source: Li et al. 2020, arXiv 2006.15704, section 3.2.3; limits as PyTorch's defaults (25 MiB, first 1 MiB).
-// A tensor is never cut. Buckets do not span model chunks. Routed experts, whose copies are on other ranks than those of the rest, have
+// A tensor is never cut; frozen weights have no gradients. Buckets do not span model chunks. Routed experts, whose copies are on other ranks than those of the rest, have
 // buckets of their own (Megatron Core, distributed_data_parallel.py).
 //
 // A distributed optimizer scatters the gradients of a bucket and gathers its weights: buckets are padded to equal shards, and the

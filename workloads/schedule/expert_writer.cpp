@@ -49,8 +49,8 @@ void SlotWriter::experts_backward(const Unit& unit) {
   compute_experts(false);
   reduce_ready(unit, ModelPart::kExperts);
   if (has_shared) {
-    enter_part();  // the gradient of what the shared expert left
-    enter_part();  // its input
+    enter_part();    // the gradient of what the shared expert left
+    gather_saved();  // its input
   }
   if (plan_.job.overlap_shared_expert) {
     settle_exchange();
@@ -100,8 +100,10 @@ bool SlotWriter::has_partner(const Unit& unit) const {
   const std::int64_t here = cursor_.scratch[kAction];
   for (const std::int64_t other : {here - 1, here + 1}) {
     if (other < 0 || other >= action_total()) continue;
-    const PipelineAction action = pipeline_action(program_.shape_, at_.pp, other);
-    if (action.is_forward != unit.action.is_forward && action.micro_batch != unit.action.micro_batch) return true;
+    const PipelineAction action = action_at(other);
+    if (action.pass != Pass::kWeight && action.is_forward() != unit.action.is_forward() &&
+        action.micro_batch != unit.action.micro_batch)
+      return true;
   }
   return false;
 }

@@ -78,7 +78,7 @@ void SlotWriter::sliced_part_backward(ModelPart part) {
   const KernelId entry = slice_kernel_id(part, OverlapSlice::kEntry, false);
   if (!plan_.splits_backward()) {
     middle(part, false);
-    enter_part();
+    gather_saved();
     compute(entry);
     leave_part();
     return;

@@ -17,7 +17,8 @@ SlotWriter::SlotWriter(const TrainingProgram& program, const Coordinates& at, Pr
       sink_(sink),
       is_fsdp_(program.plan_.job.strategy == Strategy::kFsdp),
       is_replicated_(program.plan_.replicas() > 1 || program.plan_.expert_replicas() > 1),
-      gathers_updates_(is_replicated_ && !is_fsdp_ && program.plan_.optimizer_shards() > 1),
+      gathers_updates_(is_replicated_ && !is_fsdp_ &&
+                       (program.plan_.optimizer_shards() > 1 || program.plan_.expert_optimizer_shards() > 1)),
       gathers_ahead_(gathers_updates_ && program.plan_.job.strategy == Strategy::kDdp &&
                      program.plan_.job.overlap_param_gather) {}
 
@@ -33,10 +34,16 @@ bool SlotWriter::write() {
   const Unit unit = unit_at(scratch(kAction), scratch(kStep));
   issue_gathers();
   if (cursor_.slot == 1 && gathers_ahead_) gather_updates();
-  if (unit.action.is_forward) {
-    forward(unit);
-  } else {
-    backward(unit);
+  switch (unit.action.pass) {
+    case Pass::kForward:
+      forward(unit);
+      break;
+    case Pass::kBackward:
+      backward(unit);
+      break;
+    case Pass::kWeight:
+      weight_gradients(unit);
+      break;
   }
   if (++scratch(kStep) == unit.chunk.count()) {
     scratch(kStep) = 0;
@@ -47,9 +54,9 @@ bool SlotWriter::write() {
 
 SlotWriter::Unit SlotWriter::unit_at(std::int64_t action, std::int64_t step) const {
   Unit unit;
-  unit.action = pipeline_action(program_.shape_, at_.pp, action);
+  unit.action = action_at(action);
   unit.chunk = stage_.chunks[static_cast<std::size_t>(unit.action.chunk)];
-  unit.index = unit.action.is_forward ? step : unit.chunk.count() - 1 - step;
+  unit.index = unit.action.is_forward() ? step : unit.chunk.count() - 1 - step;
   return unit;
 }
 
@@ -113,9 +120,7 @@ void SlotWriter::leave_part() {
 // ---- forward and backward of a unit
 
 void SlotWriter::forward(const Unit& unit) {
-  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
-  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == 0 && !is_model_start) receive(Stream::kPpRecvPrev, -1);
+  if (unit.index == 0) enter(unit);
   use_gather(unit);
   if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
@@ -130,18 +135,18 @@ void SlotWriter::forward(const Unit& unit) {
   }
   const bool is_end = unit.index == unit.chunk.count() - 1;
   if (is_end) settle_exchange();
-  if (is_end && !is_model_end) send(Stream::kPpSendNext, +1);
+  if (is_end) leave(unit);
 }
 
 void SlotWriter::backward(const Unit& unit) {
-  const bool is_model_start = plan_.is_first(at_.pp) && unit.action.chunk == 0;
-  const bool is_model_end = plan_.is_last(at_.pp) && unit.action.chunk == plan_.job.virtual_stages - 1;
-  if (unit.index == unit.chunk.count() - 1 && !is_model_end) receive(Stream::kPpRecvNext, +1);
+  if (unit.index == unit.chunk.count() - 1) enter(unit);
   use_gather(unit);
   if (!unit.is_layer()) settle_exchange();
   if (unit.is_embedding()) {
-    enter_part();
-    compute(ModelPart::kEmbedding, false);
+    if (!plan_.trains_adapters()) {
+      enter_part();
+      if (!plan_.splits_passes()) compute(ModelPart::kEmbedding, false);
+    }
     reduce_ready(unit, ModelPart::kEmbedding);
   } else if (unit.is_head()) {
     for (std::int64_t i = 0; i <= plan_.job.model.mtp_layers; ++i) part_backward(ModelPart::kHead);
@@ -152,13 +157,33 @@ void SlotWriter::backward(const Unit& unit) {
     layer_backward(unit);
   }
   if (unit.index == 0) settle_exchange();
-  if (unit.index == 0 && !is_model_start) send(Stream::kPpSendPrev, -1);
+  if (unit.index == 0) leave(unit);
 }
 
-// Sequence parallelism gathers the saved norm output again, for the gradient of the weights it meets.
+// The collectives that bring what it needs ran with the gradients of the activations.
+void SlotWriter::weight_gradients(const Unit& unit) {
+  if (unit.index == unit.chunk.count() - 1) settle_exchange();
+  const auto gradient = [&](ModelPart part) {
+    compute(weight_gradient_kernel_id(part));
+    reduce_ready(unit, part);
+  };
+  if (unit.is_embedding()) return gradient(ModelPart::kEmbedding);
+  if (unit.is_head()) {
+    for (std::int64_t i = 0; i < plan_.job.model.mtp_layers; ++i) compute(weight_gradient_kernel_id(ModelPart::kHead));
+    return gradient(ModelPart::kHead);
+  }
+  const std::span<const ModelPart> parts = layer_parts(has_experts(unit));
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) gradient(*part);
+}
+
+// For the gradient of the weights that the saved norm output meets. Frozen ones have none, and adapters keep what they read, gathered.
+void SlotWriter::gather_saved() {
+  if (!plan_.trains_adapters()) enter_part();
+}
+
 void SlotWriter::part_backward(ModelPart part) {
   if (!plan_.splits_backward()) {
-    enter_part();
+    gather_saved();
     compute(part, false);
     leave_part();
     return;
@@ -184,43 +209,20 @@ void SlotWriter::head_forward() {
   }
 }
 
-// ---- pipeline
-
-Op SlotWriter::message(OpKind kind, std::int64_t stage_offset) const {
-  Coordinates peer = at_;
-  const std::int64_t stage = std::int64_t{at_.pp} + stage_offset + plan_.pp();  // chunks wrap around the pipeline
-  peer.pp = static_cast<std::uint32_t>(stage % plan_.pp());
-  Op op;
-  op.kind = kind;
-  op.peer = plan_.layout.rank_of(peer);
-  op.bytes = program_.messages_.pipeline;
-  return op;
-}
-
-void SlotWriter::receive(Stream stream, std::int64_t stage_offset) {
-  push(stream, message(OpKind::kRecv, stage_offset));
-  wait_all(Stream::kCompute, stream);
-  if (plan_.scatters_messages()) tp_collective(CollectiveKind::kAllGather, program_.messages_.activations);
-}
-
-void SlotWriter::send(Stream stream, std::int64_t stage_offset) {
-  wait_all(stream, Stream::kCompute);
-  if (plan_.tp() > 1) wait_all(stream, Stream::kTp);
-  push(stream, message(OpKind::kSend, stage_offset));
-  if (plan_.job.virtual_stages == 1) wait_all(Stream::kCompute, stream);
-}
-
 // ---- data parallel
 
 std::int64_t SlotWriter::gather_bytes(const Unit& unit) const {
+  if (unit.action.pass == Pass::kWeight) return 0;  // gradients of weights need none
   if (plan_.replicas() == 1) return 0;
   if (unit.is_layer()) return program_.messages_.layer_weights[has_experts(unit) ? 1 : 0];
   const bool is_first_use = unit.is_embedding() || !unit.chunk.has_embedding;
-  return unit.action.is_forward && is_first_use ? stage_.root_weights : 0;
+  return unit.action.is_forward() && is_first_use ? root(stage_.root_weights, unit) : 0;
 }
 
 std::int64_t SlotWriter::expert_gather_bytes(const Unit& unit) const {
-  return has_experts(unit) && plan_.expert_replicas() > 1 ? program_.messages_.expert_weights : 0;
+  return unit.action.pass != Pass::kWeight && has_experts(unit) && plan_.expert_replicas() > 1
+             ? program_.messages_.expert_weights
+             : 0;
 }
 
 // A gather waits for compute first, so that it is not issued too far ahead.
@@ -264,24 +266,25 @@ void SlotWriter::use_updates(const Unit& unit, ModelPart part) {
   if (!gathers_ahead_) return;
   const GradientPoint here{unit.action.chunk, unit.index, part};
   const std::int64_t used = scratch(kGathersUsed);
-  while (scratch(kGathersUsed) < std::ssize(stage_.buckets) &&
-         stage_.buckets[stage_.buckets.size() - 1 - static_cast<std::size_t>(scratch(kGathersUsed))].ready == here) {
-    ++scratch(kGathersUsed);
+  for (std::int64_t n = used; n < std::ssize(stage_.buckets); ++n) {
+    const bool is_here = stage_.buckets[stage_.buckets.size() - 1 - static_cast<std::size_t>(n)].ready == here;
+    if (is_here) scratch(kGathersUsed) = n + 1;
   }
   if (scratch(kGathersUsed) > used) wait(Stream::kCompute, Stream::kDpGather, scratch(kGathersUsed));
 }
 
 void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
   if (!is_replicated_) return;
+  if (plan_.splits_passes() && unit.action.pass != Pass::kWeight) return;
   if (is_fsdp_) {
-    if (part == ModelPart::kExperts && expert_gather_bytes(unit) > 0) {
+    if (part == ModelPart::kExperts && plan_.expert_replicas() > 1 && program_.messages_.expert_grads > 0) {
       scatter_gradient(CommFamily::kExpertReduce, program_.messages_.expert_grads);
     }
     if (plan_.replicas() == 1) return;
     std::int64_t bytes = 0;
     if (part == ModelPart::kAttention) bytes = program_.messages_.layer_grads[has_experts(unit) ? 1 : 0];
-    if (part == ModelPart::kEmbedding) bytes = stage_.root_grads;
-    if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = stage_.root_grads;
+    if (part == ModelPart::kEmbedding) bytes = root(stage_.root_grads, unit);
+    if (part == ModelPart::kHead && !unit.chunk.has_embedding) bytes = root(stage_.root_grads, unit);
     if (bytes > 0) scatter_gradient(CommFamily::kDpReduce, bytes);
     return;
   }
@@ -290,7 +293,7 @@ void SlotWriter::reduce_ready(const Unit& unit, ModelPart part) {
     scatter_buckets(here);
     return;
   }
-  if (!plan_.job.overlap_grad_reduce || unit.action.micro_batch != plan_.micro_batches - 1) return;
+  if (!plan_.job.overlap_grad_reduce || !is_last_of_chunk(unit.action)) return;
   while (scratch(kNextBucket) < std::ssize(stage_.buckets) &&
          stage_.buckets[static_cast<std::size_t>(scratch(kNextBucket))].ready == here) {
     push_bucket();
@@ -333,13 +336,14 @@ void SlotWriter::finish() {
   }
   if (pushed(Stream::kDpReduce) > 0) wait_all(Stream::kCompute, Stream::kDpReduce);
   if (pushed(Stream::kDpReplicate) > 0) wait_all(Stream::kCompute, Stream::kDpReplicate);
-  if (plan_.has_embedding_copy() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
+  if (plan_.weight_copies() > 1) add_copies();
+  if (plan_.ties_gradients() && (plan_.is_first(at_.pp) || plan_.is_last(at_.pp))) {
     wait_all(Stream::kTie, Stream::kCompute);
     collective(Stream::kTie, CommFamily::kTie, CollectiveKind::kAllReduce, program_.messages_.tie);
     wait_all(Stream::kCompute, Stream::kTie);
   }
   for (const Stream s : {Stream::kPpSendNext, Stream::kPpSendPrev}) {
-    if (plan_.job.virtual_stages > 1 && pushed(s) > 0) wait_all(Stream::kCompute, s);
+    if (!waits_for_sends() && pushed(s) > 0) wait_all(Stream::kCompute, s);
   }
   compute(optimizer_kernel_id(at_.pp));
   if (gathers_updates_ && !gathers_ahead_) {

@@ -46,6 +46,12 @@ class SlotWriter {
   std::int64_t& scratch(Scratch s) { return cursor_.scratch[s]; }
   [[nodiscard]] std::int64_t pushed(Stream s) const { return cursor_.pushed[static_cast<std::size_t>(s)]; }
   [[nodiscard]] Unit unit_at(std::int64_t action, std::int64_t step) const;
+  [[nodiscard]] PipelineAction action_at(std::int64_t action) const {
+    const PipelineTable& table = program_.table_;
+    return table.is_empty() ? pipeline_action(program_.shape_, at_.pp, action) : table.at(at_.pp, action);
+  }
+  // Its gradients are those of all micro-batches of the chunk.
+  [[nodiscard]] bool is_last_of_chunk(const PipelineAction& action) const;
   [[nodiscard]] std::int64_t action_total() const { return action_count(program_.shape_); }
 
   void push(Stream stream, const Op& op);
@@ -56,14 +62,19 @@ class SlotWriter {
 
   void compute(KernelId kernel);      // after all tensor-parallel collectives so far
   void push_kernel(KernelId kernel);  // beside them
+  [[nodiscard]] std::int64_t root(const std::vector<std::int64_t>& by_chunk, const Unit& unit) const {
+    return by_chunk[static_cast<std::size_t>(unit.action.chunk)];
+  }
   void compute(ModelPart part, bool is_forward) { compute(part_kernel_id(part, is_forward)); }
   void collective(Stream stream, CommFamily family, CollectiveKind kind, std::int64_t bytes);
   void tp_collective(CollectiveKind kind, std::int64_t bytes);
-  void enter_part();  // hidden states a part needs whole
-  void leave_part();  // partial sums a part leaves
+  void enter_part();    // hidden states a part needs whole
+  void gather_saved();  // ... and read forward, in backward
+  void leave_part();    // partial sums a part leaves
 
   void forward(const Unit& unit);
   void backward(const Unit& unit);
+  void weight_gradients(const Unit& unit);  // of a schedule that splits backward
   [[nodiscard]] bool has_experts(const Unit& unit) const;
   void layer_forward(const Unit& unit);
   void layer_backward(const Unit& unit);
@@ -91,10 +102,12 @@ class SlotWriter {
   void settle_exchange();
   [[nodiscard]] bool has_partner(const Unit& unit) const;
 
-  // stage_offset: +1 for the next stage, -1 for the previous one.
+  // Messages between stages (slot_messages.cpp). stage_offset: +1 for the next stage, -1 for the previous one.
+  [[nodiscard]] bool has_neighbour(std::int64_t stage_offset) const;
+  [[nodiscard]] bool waits_for_sends() const;
   [[nodiscard]] Op message(OpKind kind, std::int64_t stage_offset) const;
-  void receive(Stream stream, std::int64_t stage_offset);
-  void send(Stream stream, std::int64_t stage_offset);
+  void enter(const Unit& unit);  // what the pass begins with comes from another stage
+  void leave(const Unit& unit);  // what it ends with goes on to one
 
   [[nodiscard]] std::int64_t gather_bytes(const Unit& unit) const;
   [[nodiscard]] std::int64_t expert_gather_bytes(const Unit& unit) const;
@@ -106,6 +119,7 @@ class SlotWriter {
   void reduce_ready(const Unit& unit, ModelPart part);
   void scatter_gradient(CommFamily family, std::int64_t bytes);
   void push_bucket();
+  void add_copies();  // gradients of the stage that holds the same layers
   void push_bucket(const GradientBucket& bucket);
   void scatter_buckets(const GradientPoint& here);  // ZeRO-2
   void finish();

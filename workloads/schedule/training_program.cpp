@@ -47,8 +47,8 @@ KernelId optimizer_kernel_id(std::int64_t stage) {
   return KernelId(static_cast<std::uint32_t>(3 * kPartCount + 2 * kPartCount * kSliceCount + stage));
 }
 
-TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu) : plan_(std::move(plan)) {
-  shape_ = {.stages = plan_.pp(), .micro_batches = plan_.micro_batches, .chunks = plan_.job.virtual_stages};
+TrainingProgram::TrainingProgram(TrainingPlan plan, const GpuPerformance& gpu)
+    : plan_(std::move(plan)), shape_(pipeline_shape(plan_)), table_(shape_) {
   build_messages();
   build_layer_units();
   build_exchanges();
@@ -73,14 +73,19 @@ void TrainingProgram::build_layer_units() {
   for (const bool has_experts : {false, true}) {
     if (has_experts && !plan_.job.model.moe) break;
     std::int64_t unit = layer_parameters(plan_, has_experts);
-    if (has_experts && !has_groups) unit += stage_part_parameters(plan_, ModelPart::kExperts);
+    std::int64_t trained = trained_layer_parameters(plan_, has_experts);
+    if (has_experts && !has_groups) {
+      unit += stage_part_parameters(plan_, ModelPart::kExperts);
+      trained += trained_part_parameters(plan_, ModelPart::kExperts);
+    }
     messages_.layer_weights[has_experts ? 1 : 0] = padded_bytes(unit, plan_.optimizer_shards(), plan_.job.precision);
-    messages_.layer_grads[has_experts ? 1 : 0] = padded_bytes(unit, plan_.optimizer_shards(), plan_.job.grad_dtype);
+    messages_.layer_grads[has_experts ? 1 : 0] = padded_bytes(trained, plan_.optimizer_shards(), plan_.job.grad_dtype);
   }
   if (!has_groups) return;
   const std::int64_t experts = stage_part_parameters(plan_, ModelPart::kExperts);
   messages_.expert_weights = padded_bytes(experts, plan_.expert_optimizer_shards(), plan_.job.precision);
-  messages_.expert_grads = padded_bytes(experts, plan_.expert_optimizer_shards(), plan_.job.grad_dtype);
+  const std::int64_t trained = trained_part_parameters(plan_, ModelPart::kExperts);
+  messages_.expert_grads = padded_bytes(trained, plan_.expert_optimizer_shards(), plan_.job.grad_dtype);
 }
 
 // Latent attention exchanges keys and values as they leave the up-projection.
@@ -108,16 +113,21 @@ void TrainingProgram::build_exchanges() {
 void TrainingProgram::build_stages() {
   for (std::int64_t stage = 0; stage < plan_.pp(); ++stage) {
     StageData& data = stages_.emplace_back();
-    for (std::int64_t c = 0; c < plan_.job.virtual_stages; ++c) data.chunks.push_back(chunk_units(plan_, stage, c));
+    for (std::int64_t c = 0; c < plan_.chunks(); ++c) {
+      const ChunkUnits& chunk = data.chunks.emplace_back(chunk_units(plan_, stage, c));
+      std::int64_t root = 0;
+      if (chunk.has_embedding) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
+      if (chunk.has_head) root += stage_part_parameters(plan_, ModelPart::kHead);
+      data.root_weights.push_back(padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision));
+      data.root_grads.push_back(
+          padded_bytes(plan_.trains_adapters() ? 0 : root, plan_.optimizer_shards(), plan_.job.grad_dtype));
+    }
+    const std::int64_t own = ceil_div(stage_parameters(plan_, stage), plan_.optimizer_shards());
+    data.copied_grads = plan_.weight_copies() > 1 ? checked_mul(own, bytes_per_element(plan_.job.grad_dtype)) : 0;
     if (plan_.job.strategy != Strategy::kFsdp) data.buckets = gradient_buckets(plan_, stage);
     std::erase_if(data.buckets, [&](const GradientBucket& b) {
       return (b.is_expert ? plan_.expert_replicas() : plan_.replicas()) == 1;  // nobody to reduce with
     });
-    std::int64_t root = 0;
-    if (plan_.is_first(stage)) root += stage_part_parameters(plan_, ModelPart::kEmbedding);
-    if (plan_.is_last(stage)) root += stage_part_parameters(plan_, ModelPart::kHead);
-    data.root_weights = padded_bytes(root, plan_.optimizer_shards(), plan_.job.precision);
-    data.root_grads = padded_bytes(root, plan_.optimizer_shards(), plan_.job.grad_dtype);
   }
 }
 
@@ -161,7 +171,7 @@ std::uint32_t TrainingProgram::family_kinds(CommFamily family) const {
       if (plan_.replicas() == 1) return 0;
       return bit(is_sharded ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce);
     case CommFamily::kTie:
-      return plan_.has_embedding_copy() ? bit(CollectiveKind::kAllReduce) : 0;
+      return plan_.ties_gradients() ? bit(CollectiveKind::kAllReduce) : 0;
     case CommFamily::kDpReplicate:
       return plan_.is_hybrid() ? bit(CollectiveKind::kAllReduce) : 0;
     case CommFamily::kCp:
@@ -202,6 +212,18 @@ void TrainingProgram::ports(Rank rank, std::vector<Port>& out) const {
     peer.pp = (at.pp + distance) % static_cast<std::uint32_t>(plan_.pp());
     return plan_.layout.rank_of(peer);
   };
+  if (plan_.weight_copies() > 1) {
+    const std::int64_t mirror = plan_.pp() - 1 - at.pp;
+    const bool is_near_start = at.pp < mirror;
+    const bool is_neighbour = mirror - at.pp == (is_near_start ? 1 : -1);
+    if (!is_neighbour) {
+      const Rank peer = neighbour(static_cast<std::uint32_t>(mirror + plan_.pp() - at.pp));
+      out.push_back(
+          {.kind = Port::Kind::kSend, .stream = is_near_start ? Stream::kPpSendNext : Stream::kPpSendPrev, .peer = peer});
+      out.push_back(
+          {.kind = Port::Kind::kReceive, .stream = is_near_start ? Stream::kPpRecvNext : Stream::kPpRecvPrev, .peer = peer});
+    }
+  }
   const bool wraps = plan_.job.virtual_stages > 1;  // the last stage sends on to the next chunk of the first
   if (wraps || !plan_.is_last(at.pp)) {
     const Rank next = neighbour(1);

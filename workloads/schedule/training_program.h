@@ -8,8 +8,15 @@
 //   part for the saved norm output. Full recompute runs the forward ones again. All block the compute stream, except that with
 //   TpOverlap::kBackward (Megatron-LM's linear layers) the saved norm output is gathered beside the gradient of the part's
 //   input, and that gradient is reduced beside the gradient of the weights.
-// - Pipeline (Narayanan et al. 2021, arXiv 2104.04473): order of pipeline_order.h. The plain schedule is Megatron's: compute
+// - Pipeline (Narayanan et al. 2021, arXiv 2104.04473): order of pipeline_order.h or pipeline_table.h. The plain schedule is Megatron's: compute
 //   waits for its own sends as well as for its receives. The interleaved one overlaps sends.
+//   GPipe's waits for sends as well; the zero-bubble ones do not. They compute the gradients of weights in passes of their own, without
+//   collectives: what those need was brought by the pass before (B), and stays. Data-parallel reductions follow them.
+//   DualPipe (DeepSeek-AI 2024, arXiv 2412.19437): a forward and the backward beside it run one after the other, so that what the
+//   real one hides of communication inside the pair is not hidden; at the end of a step the two ranks that hold the same layers exchange
+//   their gradients (their optimizers are not sharded over each other).
+//   A step begins and ends on all stages together: what a stage could begin of the next step before the others end (the post-validation of
+//   Qi et al. 2023, arXiv 2401.10241, section 4) is not modelled; it is what makes zb_h2 faster than zb_h1 there.
 // - DDP (Li et al. 2020, arXiv 2006.15704): buckets of buckets.h are all-reduced during the last micro-batch's backward.
 // - Distributed optimizer (ZeRO-1: Rajbhandari et al. 2020, arXiv 1910.02054; as Megatron-LM runs it): the same buckets are
 //   reduce-scattered, every rank updates its share, and the weights come back by an all-gather per bucket in 16 bits. The program
@@ -40,6 +47,7 @@
 #include "workloads/schedule/buckets.h"
 #include "workloads/schedule/part_slices.h"
 #include "workloads/schedule/pipeline_order.h"
+#include "workloads/schedule/pipeline_table.h"
 
 namespace lockstep {
 
@@ -97,8 +105,10 @@ class TrainingProgram final : public Program {
   struct StageData {
     std::vector<ChunkUnits> chunks;
     std::vector<GradientBucket> buckets;
-    std::int64_t root_weights = 0;  // gathered root unit; 0 where the stage has none
-    std::int64_t root_grads = 0;
+    // By chunk: the gathered root unit, 0 where it holds neither embedding nor head.
+    std::vector<std::int64_t> root_weights;
+    std::vector<std::int64_t> root_grads;
+    std::int64_t copied_grads = 0;  // exchanged with the stage that holds the same layers
   };
 
   void build_kernels(const GpuPerformance& gpu);
@@ -110,6 +120,7 @@ class TrainingProgram final : public Program {
 
   TrainingPlan plan_;
   PipelineShape shape_;
+  PipelineTable table_;
   KernelTable kernels_;
   Messages messages_;
   std::vector<StageData> stages_;

@@ -4,10 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <deque>
-#include <exception>
 #include <new>
 #include <thread>
 

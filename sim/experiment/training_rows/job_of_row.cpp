@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/field_table.h"
-#include "base/quantity.h"
 #include "sim/experiment/training_rows/measured_step.h"
 #include "sim/experiment/training_rows/plan_cells.h"
 
@@ -16,8 +15,23 @@ namespace {
 constexpr const char* kDense = "gpt-175b";   // geometry where a name says nothing: plain MLP of 4 h, as many KV heads as heads
 constexpr const char* kGated = "llama3-8b";  // ... and any other shape
 
-bool is_lora(const TrainingRow& row) { return contains(row.text("model"), "lora") || contains(row.text("source"), "lora"); }
+// MLPerf Training's llama2_70b_lora, and NeMo's recipes for Llama 3 70B; taken where a row says LoRA and no rank.
+constexpr std::string_view kUsualLoraRank = "16";
 
+// Of the adapters that a row trains: "r16" in the name of its model; empty where it trains all weights.
+std::string lora_rank(const TrainingRow& row) {
+  if (contains(row.text("notes"), "task LoRA")) return std::string(kUsualLoraRank);
+  std::string name = squeezed(row.text("model"));  // "llama270blorar16"
+  const std::size_t at = name.find("lora");
+  if (at == std::string::npos) return {};
+  name.erase(0, at + 4);
+  if (name.size() < 2 || name.front() != 'r' || name.find_first_not_of("0123456789", 1) != std::string::npos) {
+    return std::string(kUsualLoraRank);
+  }
+  return name.substr(1);
+}
+
+// "4" where a cell is blank but the shipped model has it; nothing where neither does.
 class JobWriter {
  public:
   JobWriter(const TrainingRow& row, const TrainingRules& rules, const ConfigLibrary& library)
@@ -66,9 +80,8 @@ class JobWriter {
     const bool has_geometry = row_.integer("layers") && row_.integer("hidden") && row_.integer("heads");
     if (rule != nullptr) {
       // A family lends what its members share; their sizes are in the row, or all of them in the shipped model.
-      if (has_geometry || row_.is_blank("hidden")) model_ = rule->model;
+      if (has_geometry || is_exact(*rule)) model_ = rule->model;
       set_ = rule->set;
-      if (!has_geometry && !is_exact(*rule)) model_.clear();
     } else if (has_geometry) {
       const bool is_plain = row_.integer("ffn").value_or(4 * *row_.integer("hidden")) == 4 * *row_.integer("hidden") &&
                             row_.integer("kv_heads").value_or(*row_.integer("heads")) == *row_.integer("heads");
@@ -77,8 +90,10 @@ class JobWriter {
     if (model_.empty()) model_refusal_ = "layers, hidden size and heads are not published";
   }
 
-  // "kimik2" is kimi-k2 and no other; "llama" is a family.
-  [[nodiscard]] static bool is_exact(const ModelRule& rule) { return squeezed(rule.model).starts_with(rule.name); }
+  // "Kimi_K2" is kimi-k2 and no other; "LLAMA3_70B" is of the family of llama3-8b.
+  [[nodiscard]] bool is_exact(const ModelRule& rule) const {
+    return squeezed(row_.text("model")).starts_with(squeezed(rule.model));
+  }
 
   void set(std::string_view key, std::string_view value) { assignments_.push_back(fmt::format("{}={}", key, value)); }
   void set(std::string_view key, std::int64_t value) { set(key, std::to_string(value)); }
@@ -104,6 +119,11 @@ class JobWriter {
     set_sharding();
     set_tensor_parallel();
     set_kernels();
+    if (const std::string rank = lora_rank(row_); !rank.empty()) set("lora.rank", rank);
+    // What a file says of keys that the published tables have no column for goes before all rules.
+    for (const auto& [column, value] : row_.cells()) {
+      if (column.starts_with("job.") && !row_.is_blank(column)) set(column.substr(4), row_.text(column));
+    }
   }
 
   void set_sizes() {
@@ -157,7 +177,6 @@ class JobWriter {
       set("recompute", recompute.starts_with("full") ? "full" : recompute.starts_with("selective") ? "selective" : "none");
     }
     set_usual("attention");
-    if (is_lora(row_)) set("lora_rank", lora_rank());
     set("precision", precision());
     const std::string_view notes = row_.text("notes");
     if (contains(notes, "mp_mode=PURE")) {
@@ -172,14 +191,6 @@ class JobWriter {
     } else {
       set_usual("execution");
     }
-  }
-
-  // "LoRA r16"; NeMo's recipes have 16 too.
-  [[nodiscard]] std::int64_t lora_rank() const {
-    constexpr std::int64_t usual_rank = 16;
-    const std::string name = squeezed(row_.text("model"));
-    const std::size_t at = name.find("lorar");
-    return at == std::string::npos ? usual_rank : parse_int(name.substr(at + 5)).value.value_or(usual_rank);
   }
 
   [[nodiscard]] std::string precision() const {
@@ -247,6 +258,7 @@ class JobWriter {
     if (job_.plan.job.strategy == Strategy::kFsdp) text += ", fsdp";
     if (job_.plan.job.recompute == Recompute::kFull) text += ", full recompute";
     if (job_.plan.job.recompute == Recompute::kSelective) text += ", selective recompute";
+    if (job_.plan.job.lora) text += fmt::format(", LoRA r{}", job_.plan.job.lora->rank);
     if (!row_.is_blank("dtype")) text += fmt::format(", {}", precision());
     return text;
   }
@@ -270,7 +282,7 @@ RowJob job_of_row(const TrainingRow& row, const TrainingRules& rules, const Conf
 
 RowPart part_of(const TrainingRow& row, const RowJob& job) {
   if (job.plan.job.model.moe) return RowPart::kExperts;
-  if (is_lora(row)) return RowPart::kLora;
+  if (contains(row.text("model"), "lora")) return RowPart::kLora;
   if (row.text("zero_stage") == "3" && job.software.framework == "deepspeed" && job.software.released < "2022")
     return RowPart::kZero3;
   return RowPart::kAll;

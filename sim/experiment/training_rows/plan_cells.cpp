@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <cctype>
+#include <algorithm>
 
 #include "base/quantity.h"
 #include "sim/experiment/measured_tables.h"
@@ -24,6 +24,9 @@ std::optional<std::int64_t> in_config_name(const TrainingRow& row, std::string_v
   while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
   return parse_int(name.substr(at + word.size(), end - at - word.size())).value;
 }
+
+constexpr std::int64_t kMostCell = 1'000'000'000'000;  // times kMostTableGpus it stays inside 64 bits
+constexpr double kMostPasses = 10'000;                 // gradient accumulation; times both still inside
 
 class Reader {
  public:
@@ -52,12 +55,15 @@ class Reader {
   std::optional<std::int64_t> count(std::string_view column) {
     const std::optional<std::int64_t> value = row_.integer(column);
     if (value && *value <= 0) fail(fmt::format("{} is {}, and must be positive", column, *value));
+    if (value && *value > kMostCell) fail(fmt::format("{} is {}, more than {}", column, *value, kMostCell));
     if (!value && !row_.is_blank(column)) fail(fmt::format("{} is '{}', and no number", column, row_.text(column)));
     return value;
   }
   std::optional<std::int64_t> size(std::string_view column) {
     const std::optional<std::int64_t> value = count(column);
-    return value ? value : in_config_name(row_, column);
+    if (value) return value;
+    const std::optional<std::int64_t> named = in_config_name(row_, column);
+    return named && *named > 0 ? named : std::nullopt;
   }
   std::int64_t needed(std::string_view column) {
     const std::optional<std::int64_t> value = count(column);
@@ -76,8 +82,10 @@ class Reader {
   }
 
   void read_batch() {
-    const std::int64_t model = out_.tp * out_.pp * out_.cp;
-    if (out_.gpus % model != 0) {
+    const bool is_cut_too_fine =
+        std::max({out_.tp, out_.pp, out_.cp}) > out_.gpus;  // products of no more than kMostTableGpus^3
+    const std::int64_t model = is_cut_too_fine ? 0 : out_.tp * out_.pp * out_.cp;
+    if (is_cut_too_fine || out_.gpus % model != 0) {
       return fail(fmt::format("tp {} x pp {} x cp {} does not divide {} GPUs", out_.tp, out_.pp, out_.cp, out_.gpus));
     }
     out_.dp = out_.gpus / model;
@@ -87,8 +95,10 @@ class Reader {
     const std::optional<std::int64_t> global = count("global_batch");
     const std::optional<std::int64_t> micro = count("micro_batch");
     const std::optional<double> noted = row_.noted("GA") ? row_.noted("GA") : row_.noted("grad_accum");
-    const auto passes = static_cast<std::int64_t>(noted.value_or(0));
     if (!global && !micro) return fail("neither global_batch nor micro_batch is published");
+    if (noted && !(*noted >= 1 && *noted <= kMostPasses)) return fail(fmt::format("{} passes of a step", *noted));
+    if (!out_.missing.empty()) return;
+    const auto passes = static_cast<std::int64_t>(noted.value_or(0));
     out_.micro_batch = micro.value_or(1);
     if (!micro && passes > 0 && *global % (out_.dp * passes) == 0) out_.micro_batch = *global / (out_.dp * passes);
     const std::int64_t pass = out_.micro_batch * out_.dp;

@@ -14,7 +14,8 @@ std::string training_row_rules() {
          "overlap are what the "
          "row's framework did by default at its release (validation/training/rules: software.csv, defaults.csv); vocabulary "
          "and the make of a layer are those of "
-         "the shipped model of the family (models.csv); the network is the server's own InfiniBand. Rows that contradict "
+         "the shipped model of the family (models.csv); the network is the server's own InfiniBand; a column job.KEY sets that "
+         "key of the job. Rows that contradict "
          "themselves are "
          "corrected or left out by corrections.csv; a run that is printed twice counts once; a line with two values in its "
          "cells is two rows";

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "base/csv.h"
@@ -33,18 +34,34 @@ const std::vector<KindOfTable>& kinds_of_tables() {
   return kinds;
 }
 
-// "jobs.3.step_time_s": the column of the job's name, and the metric as JSON results call it.
-struct ColumnOfJob {
-  std::string name_column;  // empty: of no job
-  std::string metric;
+// "jobs.3.memory.stages.0.total": the entries of lists it belongs to, and the metric as JSON results call it.
+struct EntryOfList {
+  std::string list;         // "stages"
+  std::string name_column;  // "jobs.3.memory.stages.0.stage"
+};
+struct ColumnOfLists {
+  std::vector<EntryOfList> entries;  // outermost first
+  std::string metric;                // "jobs.memory.stages.total"
 };
 
-ColumnOfJob column_of_job(const std::string& column) {
-  constexpr std::string_view kPrefix = "jobs.";
-  if (!column.starts_with(kPrefix)) return {{}, column};
-  const std::size_t end = column.find_first_not_of("0123456789", kPrefix.size());
-  if (end == std::string::npos || end == kPrefix.size() || column[end] != '.') return {{}, column};
-  return {column.substr(0, end) + ".name", "jobs" + column.substr(end)};
+// A number counts entries where a column names the entry, or else belongs to the metric.
+ColumnOfLists column_of_lists(const std::string& column, const std::function<bool(const std::string&)>& has) {
+  ColumnOfLists of;
+  std::string last;
+  for (std::size_t at = 0; at <= column.size();) {
+    const std::size_t end = std::min(column.find('.', at), column.size());
+    const std::string word = column.substr(at, end - at);
+    const std::string name = column.substr(0, end) + (last == "jobs" ? ".name" : ".stage");
+    const bool is_place = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+    if (is_place && (last == "jobs" || last == "stages") && has(name)) {
+      of.entries.push_back({last, name});
+    } else {
+      of.metric += (of.metric.empty() ? "" : ".") + word;
+    }
+    last = word;
+    at = end + 1;
+  }
+  return of;
 }
 
 class CsvFlattener {
@@ -95,20 +112,24 @@ class CsvFlattener {
  private:
   struct Column {
     std::size_t at = 0;
-    std::size_t job_name = CsvReader::npos;
+    std::vector<std::pair<std::string, std::size_t>> entries;  // of lists: their name, and the column of the entry's
     std::string metric;
     std::uint32_t index = 0;
   };
 
   void plan_columns() {
+    // Points of a sweep have different stages: theirs stay columns.
+    const auto has_column = [&](const std::string& c) {
+      return csv_.column(c) != CsvReader::npos && !(result_.kind == "sweep" && c.ends_with(".stage"));
+    };
     for (std::size_t i = 0; i < csv_.columns().size(); ++i) {
       const bool is_taken = std::find(keys_.begin(), keys_.end(), i) != keys_.end() ||
                             std::find(ignored_.begin(), ignored_.end(), i) != ignored_.end();
       if (is_taken) continue;
-      const ColumnOfJob of_job = column_of_job(csv_.columns()[i]);
-      Column column{.at = i, .metric = of_job.metric};
-      if (!of_job.name_column.empty()) column.job_name = csv_.column(of_job.name_column);
-      if (column.job_name == i) continue;
+      const ColumnOfLists of = column_of_lists(csv_.columns()[i], has_column);
+      Column column{.at = i, .metric = of.metric};
+      for (const EntryOfList& entry : of.entries) column.entries.emplace_back(entry.list, csv_.column(entry.name_column));
+      if (!column.entries.empty() && column.entries.back().second == i) continue;
       column.index = result_.metric_index(column.metric);
       columns_.push_back(std::move(column));
     }
@@ -131,8 +152,9 @@ class CsvFlattener {
   }
 
   ResultRow& row_of(const Column& c, const std::string& key, std::size_t first) {
-    if (c.job_name == CsvReader::npos) return result_.rows[first];
-    const std::string own = key + (key.empty() ? "" : " ") + "jobs " + std::string(csv_[c.job_name]);
+    if (c.entries.empty()) return result_.rows[first];
+    std::string own = key;
+    for (const auto& [list, name] : c.entries) own += (own.empty() ? "" : " ") + list + " " + std::string(csv_[name]);
     for (std::size_t i = first; i < result_.rows.size(); ++i) {
       if (result_.rows[i].key == own) return result_.rows[i];
     }

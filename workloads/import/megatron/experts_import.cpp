@@ -90,7 +90,8 @@ std::int64_t expert_layers(const TransformerSpec& m) {
 void import_frequency(LaunchReader& a, TransformerSpec& m) {
   const LaunchArgument* frequency = a.find("moe-layer-freq");
   if (frequency == nullptr) return;
-  const std::string text = a.text(frequency, "1");
+  const std::string text = a.text(frequency);
+  if (text.empty()) return;  // what is wrong with it has been said
   std::vector<std::int64_t> pattern = layer_pattern(text);
   if (pattern.empty()) {
     const std::int64_t every = a.integer(frequency, 1);
