@@ -153,7 +153,7 @@ std::optional<double> Waterfall::mfu_after(std::size_t i) const {
 
 Waterfall waterfall_of(const ClusterSpec& cluster, const TrainingPlan& plan, const RunResult& even, Duration step) {
   LOCKSTEP_CHECK(cluster.server.has_value(), "a job needs servers with GPUs");
-  const GpuPerformance gpu = performance_of(cluster.server->gpu, cluster.software, plan.job);
+  const GpuPerformance gpu = performance_of(*cluster.server, cluster.software, plan.job);
   const KernelTimes all = kernel_times(plan, gpu);
   Seconds seconds = {};
   add_waits(even, all, seconds);
