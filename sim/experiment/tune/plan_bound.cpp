@@ -23,7 +23,6 @@ std::size_t index_of(Stream s) { return static_cast<std::size_t>(s); }
 // Of one rank: picoseconds of kernels, seconds of communication by stream.
 struct StageTimes {
   std::int64_t total = 0;
-  std::int64_t host = 0;  // starting them
   std::int64_t head = 0;
   std::int64_t tail = 0;
   std::int64_t mid = 0;
@@ -95,7 +94,6 @@ class StageWalk final : public OpSink {
     if (compute().kernels == 0) times_.waits_to_begin = compute().from_prev > 0;
     const Kernel& kernel = program_.kernels()[op.kernel];
     compute().kernels += kernel.time.picos();
-    times_.host += kernel.host.picos();
   }
 
   void add_wait(Stream stream, const Op& op) {
@@ -195,7 +193,6 @@ std::vector<StageTimes> stage_times(const TrainingPlan& plan, const GpuPerforman
   const std::int64_t more = plan.micro_batches - 2 * few;
   for (std::size_t s = 0; s < out.size(); ++s) {
     out[s].total += (out[s].total - once[s].total) / few * more;
-    out[s].host += (out[s].host - once[s].host) / few * more;
     for (std::size_t i = 0; i < out[s].comm.size(); ++i) {
       out[s].comm[i] += (out[s].comm[i] - once[s].comm[i]) / static_cast<double>(few) * static_cast<double>(more);
     }
@@ -208,7 +205,7 @@ std::int64_t lower_bound(const std::vector<StageTimes>& stages) {
   std::int64_t bound = 0;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (s > 0 && stages[s].waits_to_begin) begin[s] = begin[s - 1] + stages[s - 1].head;
-    bound = std::max({bound, begin[s] + stages[s].total, stages[s].host});
+    bound = std::max(bound, begin[s] + stages[s].total);
   }
   std::int64_t last = 0;  // message to the stage before
   for (std::size_t s = stages.size(); s-- > 1;) {

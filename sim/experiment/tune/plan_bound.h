@@ -10,8 +10,8 @@
 // a stage whose first kernel waits for a message cannot begin before begin(s) = begin(s - 1) + head(s - 1), its last message to the stage
 // before leaves no earlier than last(s) = max(begin(s) + sent(s), last(s + 1) + mid(s)), and
 //   step >= max over s of begin(s) + total(s), last(s + 1) + tail(s)
-// and no rank ends before its host has started all its kernels (sim/runtime/host_clock.h). Whatever lengthens kernels (slow GPUs,
-// interference) or adds waiting (the network) only adds to it. With 1F1B and equal stages
+// where the time of a kernel holds what the host adds to it (Kernel::host). Whatever lengthens kernels (slow GPUs, interference) or adds
+// waiting (the network) only adds to it. With 1F1B and equal stages
 // it is (m + p - 1)(F + B) plus the optimizer, the ideal pipeline of Narayanan et al. 2021, arXiv 2104.04473, section 2.2.
 //
 // Estimate. The bound plus communication at the bandwidth of one GPU's way out, inside its node or between nodes, with the overlap that

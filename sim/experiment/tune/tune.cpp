@@ -94,7 +94,7 @@ class Search {
     const auto cost = [&](std::vector<Candidate>& all) {
       in_parallel(all.size(), options_.threads, [&](std::size_t i) {
         const TrainingPlan plan = plan_of(all[i].choice);
-        all[i].cost = cost_of(plan, performance_of(spec_.cluster.server->gpu, spec_.cluster.software, plan.job), rates);
+        all[i].cost = cost_of(plan, performance_of(*spec_.cluster.server, spec_.cluster.software, plan.job), rates);
         all[i].cost.bound_s *= pace;
       });
     };
