@@ -9,6 +9,7 @@
 #include "sim/experiment/training_rows/plan_cells.h"
 #include "sim/experiment/training_rows/rank_correlation.h"
 #include "tests/support/shipped.h"
+#include "workloads/parallel/stage.h"
 
 namespace lockstep {
 namespace {
@@ -197,13 +198,13 @@ TEST(JobOfRow, AColumnNamedAsAKeyOfTheJobSetsIt) {
   EXPECT_NE(job(gpt({{"job.execution", "magic"}})).refusal.find("execution"), std::string::npos);
 }
 
-// Frozen weights have no gradients: 22B parameters, but adapters of rank 16 at attention alone are stored and reduced. Per layer and rank at
-// tp 8: A of q/k/v 6144 x 16, B 3 x 6144 x 16 / 8, A of the output 6144 x 16 / 8, B 6144 x 16: 16 x 6144 x 2.5 = 245,760; 48 layers.
+// Frozen weights have no gradients: 22B parameters, but adapters of rank 16 at attention alone are stored and reduced. Per layer: q/k/v
+// 16 x (6144 + 3 x 6144), the output 16 x (6144 + 6144); tp 8 cuts both matrices of each: 16 x 6144 x 6 / 8 = 73,728; 48 layers.
 TEST(JobOfRow, LoraTrainsAdaptersAlone) {
   const RowJob lora = job(gpt({{"model", "GPT LoRA r16"}}));
   EXPECT_EQ(lora.refusal, "");
   EXPECT_EQ(lora.plan.job.lora->rank, 16);
-  EXPECT_EQ(trained_stage_parameters(lora.plan, 0), 48 * 245'760);
+  EXPECT_EQ(trained_stage_parameters(lora.plan, 0), 48 * 73'728);
   EXPECT_EQ(part_of(gpt({{"model", "GPT LoRA r16"}}), lora), RowPart::kLora);
 }
 

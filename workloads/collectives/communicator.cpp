@@ -251,9 +251,8 @@ bool is_usable(const AlgorithmShapes& others, Algorithm a, CollectiveKind kind) 
   if (!applies(a, kind)) return false;
   switch (a) {
     case Algorithm::kRing:
+    case Algorithm::kDirect:  // needs no shape to be possible
       return true;
-    case Algorithm::kDirect:
-      return kind == CollectiveKind::kSendRecv || others.pairs.has_value();
     case Algorithm::kTree:
       return others.tree && others.tree->flow(kind).members > 0;
     case Algorithm::kHierarchical:
