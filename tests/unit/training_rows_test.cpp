@@ -198,8 +198,8 @@ TEST(JobOfRow, AColumnNamedAsAKeyOfTheJobSetsIt) {
   EXPECT_NE(job(gpt({{"job.execution", "magic"}})).refusal.find("execution"), std::string::npos);
 }
 
-// Frozen weights have no gradients: 22B parameters, but adapters of rank 16 at attention alone are stored and reduced. Per layer: q/k/v
-// 16 x (6144 + 3 x 6144), the output 16 x (6144 + 6144); tp 8 cuts both matrices of each: 16 x 6144 x 6 / 8 = 73,728; 48 layers.
+// Frozen weights have no gradients: 22B parameters, but adapters of rank 16 at attention alone are stored and reduced. Per layer and rank at
+// tp 8, which cuts all four: A of q/k/v 6144 x 16, B 3 x 6144 x 16, A and B of the output 6144 x 16 each: 16 x 6144 x 6 / 8 = 73,728; 48 layers.
 TEST(JobOfRow, LoraTrainsAdaptersAlone) {
   const RowJob lora = job(gpt({{"model", "GPT LoRA r16"}}));
   EXPECT_EQ(lora.refusal, "");

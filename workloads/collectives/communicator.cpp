@@ -251,7 +251,7 @@ bool is_usable(const AlgorithmShapes& others, Algorithm a, CollectiveKind kind) 
   if (!applies(a, kind)) return false;
   switch (a) {
     case Algorithm::kRing:
-    case Algorithm::kDirect:  // needs no shape to be possible
+    case Algorithm::kDirect:
       return true;
     case Algorithm::kTree:
       return others.tree && others.tree->flow(kind).members > 0;
