@@ -17,6 +17,7 @@ class TimedProgram final : public Program {
       kernels_.kernels[k].time = Duration::picos(known == picos.end() ? 0 : known->second);
     }
   }
+  TimedProgram(const TrainingProgram& program, KernelTable kernels) : program_(program), kernels_(std::move(kernels)) {}
   std::uint32_t world_size() const override { return program_.world_size(); }
   const KernelTable& kernels() const override { return kernels_; }
   bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override { return program_.expand(rank, cursor, sink); }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tests/support/program_interpreter.h"
+#include "tests/support/timed_program.h"
 #include "tests/support/workload_fixtures.h"
 
 namespace lockstep {
@@ -16,6 +17,7 @@ namespace {
 using test::ideal_gpu;
 using test::plan_of;
 using test::ProgramInterpreter;
+using test::TimedProgram;
 
 // Time of one pass of a stage of `layers` equal layers, embedding and head aside.
 std::int64_t layer_time(const TrainingProgram& p, bool is_forward) {
@@ -32,27 +34,14 @@ JobSpec job_of(TransformerSpec model) {
 }
 
 // A stage with an embedding or a head is slower; for the algebra of equal stages their kernels are made free.
-class EqualStages final : public Program {
- public:
-  explicit EqualStages(const TrainingProgram& p) : program_(p), kernels_(p.kernels()) {
-    for (const ModelPart part : {ModelPart::kEmbedding, ModelPart::kHead}) {
-      for (const bool forward : {true, false}) kernels_.kernels[part_kernel_id(part, forward).index()].time = Duration();
-    }
-    for (std::int64_t s = 0; s < p.plan().pp(); ++s) kernels_.kernels[optimizer_kernel_id(s).index()].time = Duration();
+TimedProgram equal_stages(const TrainingProgram& p) {
+  KernelTable kernels = p.kernels();
+  for (const ModelPart part : {ModelPart::kEmbedding, ModelPart::kHead}) {
+    for (const bool forward : {true, false}) kernels.kernels[part_kernel_id(part, forward).index()].time = Duration();
   }
-  std::uint32_t world_size() const override { return program_.world_size(); }
-  const KernelTable& kernels() const override { return kernels_; }
-  bool expand(Rank rank, ProgramCursor& cursor, OpSink& sink) const override { return program_.expand(rank, cursor, sink); }
-  void members(CommId comm, std::vector<Rank>& out) const override { program_.members(comm, out); }
-  std::uint32_t communicator_count() const override { return program_.communicator_count(); }
-  std::uint32_t collective_kinds(CommId comm) const override { return program_.collective_kinds(comm); }
-  std::uint32_t role(Rank rank) const override { return program_.role(rank); }
-  void ports(Rank rank, std::vector<Port>& out) const override { program_.ports(rank, out); }
-
- private:
-  const TrainingProgram& program_;
-  KernelTable kernels_;
-};
+  for (std::int64_t s = 0; s < p.plan().pp(); ++s) kernels.kernels[optimizer_kernel_id(s).index()].time = Duration();
+  return {p, std::move(kernels)};
+}
 
 // p stages, m micro-batches, F and B per stage, free messages: m(F + B) + (p - 1)(F + B).
 TEST(TrainingProgram, OneForwardOneBackwardIdlesForOnePassPerOtherStage) {
@@ -62,7 +51,7 @@ TEST(TrainingProgram, OneForwardOneBackwardIdlesForOnePassPerOtherStage) {
       job.pp = p;
       job.gradient_accumulation = m;
       const TrainingProgram program(plan_of(job, p), ideal_gpu());
-      const EqualStages equal(program);
+      const TimedProgram equal = equal_stages(program);
       ProgramInterpreter run(equal);
       ASSERT_TRUE(run.run());
       const std::int64_t pass = (layer_time(program, true) + layer_time(program, false)) * 16 / p;
@@ -152,7 +141,7 @@ TEST(TrainingProgram, InterleavingDividesTheBubbleByTheChunks) {
     job.virtual_stages = v;
     job.gradient_accumulation = 2 * p;
     const TrainingProgram program(plan_of(job, p), ideal_gpu());
-    const EqualStages equal(program);
+    const TimedProgram equal = equal_stages(program);
     ProgramInterpreter run(equal);
     ASSERT_TRUE(run.run());
     const std::int64_t pass = (layer_time(program, true) + layer_time(program, false)) * 4;
