@@ -37,12 +37,16 @@ const FieldTable<SoftwareRelease>& release_fields() {
     t.field("cuda_graphs", &SoftwareRelease::cuda_graphs)
         .range({0}, {1})
         .doc("share of host time left with execution: cuda_graphs");
+    t.field("synchronous", &SoftwareRelease::synchronous)
+        .doc("every launch waits until the GPU is done, so that host time comes on top (CUDA_LAUNCH_BLOCKING=1)");
     t.choice("attention", &SoftwareRelease::attention,
              {{"unfused", AttentionGeneration::kUnfused, "scores go through memory"},
               {"flash1", AttentionGeneration::kFlash1, "FlashAttention of 2022"},
               {"flash2", AttentionGeneration::kFlash2, "FlashAttention-2 of 2023"},
               {"flash3", AttentionGeneration::kFlash3, "FlashAttention-3 and cuDNN of 2024"}})
         .doc("newest attention kernel it has");
+    t.field("fuses_accumulation", &SoftwareRelease::fuses_accumulation)
+        .doc("gradients of weights are added to those of other micro-batches by the product that makes them, not by a kernel behind it");
     t.field("fuses_pointwise", &SoftwareRelease::fuses_pointwise)
         .doc(
             "activation with its bias, rotation, dropout with the residual and RMSNorm are one kernel each, also in eager "

@@ -29,8 +29,10 @@ struct SoftwareRelease {
   Duration step;               // host time of an optimizer step besides its operations
   Fraction compiled{0.5};      // of host time that is left where graphs are compiled
   Fraction cuda_graphs{0.02};  // ... and where recorded graphs are replayed
+  bool synchronous = false;    // every launch waits for the GPU: host time comes on top
   AttentionGeneration attention = AttentionGeneration::kFlash3;  // newest it has
   bool fuses_pointwise = true;  // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
+  bool fuses_accumulation = true;  // a product that makes the gradient of weights adds it to what other micro-batches left
   double loss_bytes = 24;  // memory traffic of the loss per logit: all passes over 16- and 32-bit values, forward and backward
   int fused_softmax_limit =
       16384;  // tokens of a sequence up to which unfused attention scales, masks and normalises in one kernel; 0: never

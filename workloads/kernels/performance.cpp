@@ -101,7 +101,8 @@ HostCosts host_costs(const SoftwareRelease& release, Execution execution) {
   if (execution == Execution::kCudaGraphs) left = release.cuda_graphs.value;
   return {.launch_s = left * release.launch.seconds(),
           .expert_part_s = left * release.expert_part.seconds(),
-          .step_s = release.step.seconds()};
+          .step_s = release.step.seconds(),
+          .is_synchronous = release.synchronous && execution != Execution::kCudaGraphs};
 }
 
 GemmCosts gemm_costs(const GpuSpec& gpu) {
@@ -150,6 +151,7 @@ GpuPerformance performance_of(const ServerSpec& server, const SoftwareHistory& s
           .attention_backward_ratio = e.attention_backward_ratio.value,
           .comm_slowdown = e.comm_slowdown.value,
           .kernels = {.fuses_pointwise = release.fuses_pointwise || job.execution == Execution::kCompiled,
+                      .fuses_accumulation = release.fuses_accumulation,
                       .loss_bytes = release.loss_bytes,
                       .fused_softmax_limit = static_cast<double>(release.fused_softmax_limit)},
           .host = host_costs(release, job.execution),

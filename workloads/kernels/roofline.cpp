@@ -86,7 +86,7 @@ Kernel fuse(std::string name, std::span<const KernelWork> parts, const GpuPerfor
     seconds += kernel_seconds(gpu, w);
     host += host_seconds(gpu, w);
   }
-  k.time = kernel_duration(std::sqrt(seconds * seconds + host * host));
+  k.time = kernel_duration(gpu.host.is_synchronous ? seconds + host : std::sqrt(seconds * seconds + host * host));
   k.host = k.time - kernel_duration(seconds);
   return k;
 }

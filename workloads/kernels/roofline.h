@@ -33,6 +33,7 @@ struct GpuSpec;  // topology/hardware/gpu_spec.h
 // Which kernels the training software has where there is a choice.
 struct KernelChoice {
   bool fuses_pointwise = true;           // activation with bias, rotation, dropout with residual, RMSNorm: one kernel each
+  bool fuses_accumulation = true;        // gradients of weights are summed over micro-batches by the product that makes them
   double loss_bytes = 24;                // per logit, forward and backward together, all passes over 32- and 16-bit values
   double fused_softmax_limit = 1 << 24;  // longest sequence whose unfused attention scales, masks and normalises in one kernel
 };
@@ -42,6 +43,7 @@ struct HostCosts {
   double launch_s = 0;       // one operation
   double expert_part_s = 0;  // besides, an expert layer forward
   double step_s = 0;         // besides, an optimizer step
+  bool is_synchronous = false;  // none of it is hidden behind the GPU
 };
 
 // A GPU's way to the memory of its server, and its share of that memory.

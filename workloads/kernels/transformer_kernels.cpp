@@ -8,15 +8,28 @@
 namespace lockstep {
 namespace {
 
+// Operations that the host starts, counted in Megatron-LM: the tokens of a micro-batch come to the GPU, are broadcast to tensor-parallel
+// ranks and masked, then looked up, with their positions; the loss is a maximum, a mask, exponentials, sums, logarithms, one by one, and a
+// mean over tokens and replicas.
+constexpr double kBatchOperations = 24;
+constexpr double kLossForward = 26;
+constexpr double kLossBackward = 8;
+
 void embedding_kernels(KernelList& out) {
   const RankSizes& s = out.sizes();
   const double activations = s.tokens * s.hidden;
-  out.memory("embedding", activations, 2, 0);
+  out.memory("embedding", activations, 2, 0, kBatchOperations);
   // A dense gradient: every row of the table is written, whichever tokens came.
   const bool is_here = out.plan().splits_passes() ? !out.is_forward() && !out.is_backward() : out.is_backward();
   if (is_here && !out.plan().trains_adapters()) {
     out.add(memory_kernel("embedding", activations * s.value + s.rank_vocab * s.hidden * s.grad));
   }
+}
+
+void add_loss(KernelList& out, double bytes, double operations) {
+  KernelWork work = memory_kernel("loss", bytes);
+  work.operations = operations;
+  out.add(work);
 }
 
 void head_kernels(KernelList& out) {
@@ -26,8 +39,8 @@ void head_kernels(KernelList& out) {
   // Cross-entropy in 32 bits, fused: cast (2 + 4), maximum (4), exponential and sum (4 + 4); backward reads the probabilities (4) and writes
   // 16-bit gradients (2). Kernel by kernel it is more: see KernelChoice.
   const double bytes = s.tokens * s.rank_vocab * out.choice().loss_bytes;
-  if (out.is_forward()) out.add(memory_kernel("loss", bytes * 3 / 4));
-  if (out.is_backward()) out.add(memory_kernel("loss", bytes / 4));
+  if (out.is_forward()) add_loss(out, bytes * 3 / 4, kLossForward);
+  if (out.is_backward()) add_loss(out, bytes / 4, kLossBackward);
 }
 
 void add_part(KernelList& out, ModelPart part) {

@@ -12,6 +12,9 @@ namespace {
 constexpr std::int64_t kUsualNode = 8;
 constexpr std::string_view kReference = "InfiniBand";
 
+// GPUs of every row differ: topology/gpu_variation.h.
+constexpr Fraction kUsualVariation{0.01};
+
 std::string compute_fabric(std::string_view fabric) {
   const std::size_t at = fabric.find("Compute:");
   return std::string(at == std::string_view::npos ? fabric : fabric.substr(at));
@@ -37,6 +40,7 @@ RowCluster cluster_of_row(const TrainingRow& row, std::int64_t gpus, const Confi
   }
   if (!table.refusal.empty()) return {.refusal = table.refusal, .spec = {}};
   RowCluster out{.refusal = {}, .spec = cluster_of(table, library, d)};
+  if (out.spec) out.spec->gpu_variation = VariationSpec{.spread = kUsualVariation};
   if (!out.spec || table.servers == 1) return out;
   // Whole nodes: those that are in use have as many GPUs as take part, and a NIC of each GPU goes with it.
   ServerSpec& server = *out.spec->server;

@@ -141,6 +141,7 @@ class JobWriter {
       set(key, value);
     }
     if (c.ep > 1) set_usual("expert_dispatch");
+    if (c.ep > 1 && c.virtual_stages > 1) set_usual("overlap_expert_exchange");
   }
 
   void set_sharding() {
