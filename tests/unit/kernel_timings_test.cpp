@@ -183,7 +183,7 @@ TEST(KernelTimings, AreTheSameWithAndWithoutSymmetry) {
 }
 
 TEST(KernelTimings, FaultsNameTheirPlace) {
-  EXPECT_EQ(faults(kProduct + "gemm,128,x,256,,,1 ms\n"), "t.csv:2:10: error: n: 'x' is not an integer\n");
+  EXPECT_EQ(faults(kProduct + "gemm,128,x,256,,,1 ms\n"), "t.csv:2:10: error: n: 'x' is not a number\n");
   EXPECT_EQ(faults(kProduct + "gemm,128,0,256,,,1 ms\n"),
             "t.csv:2:10: error: n: '0' is out of range (1 to 9007199254740992)\n");
   EXPECT_EQ(faults(kProduct + "gemm,128,,256,,,1 ms\n"), "t.csv:2:10: error: n: the value is missing\n");

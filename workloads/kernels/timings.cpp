@@ -94,6 +94,7 @@ class TimingsReader {
   CsvReader& csv_;
   Diagnostics& d_;
   std::array<std::size_t, kColumnCount> at_{};
+  std::size_t errors_before_row_ = 0;
 };
 
 bool TimingsReader::read_header() {
@@ -119,6 +120,7 @@ bool TimingsReader::read_header() {
 
 void TimingsReader::read_rows(KernelTimings& out) {
   while (csv_.next() && d_.error_count() < kMostErrors) {
+    errors_before_row_ = d_.error_count();
     KernelTimings::Row row{.seconds = seconds(), .line = csv_.line()};
     if (!cell(kPrecision).empty()) row.precision = named(kPrecision, kPrecisions);
     if (!cell(kPart).empty() && !cell(kKernel).empty()) {
@@ -195,6 +197,7 @@ void TimingsReader::read_part(KernelTimings& out, KernelTimings::Row row) {
 
 // `equals`: rows of the same shape or part.
 void TimingsReader::add(KernelTimings& out, std::vector<std::size_t>& equals, KernelTimings::Row row) {
+  if (d_.error_count() > errors_before_row_) return;
   if (!cell(kPrecision).empty()) row.what += fmt::format(" in {}", cell(kPrecision));
   for (const std::size_t i : equals) {
     const KernelTimings::Row& first = out.rows[i];
