@@ -22,6 +22,13 @@ DocumentKind model_kind() {
   return kind;
 }
 
+// Warns of what a run would warn of.
+DocumentKind scenario_kind() {
+  DocumentKind kind = document_kind("a job on a cluster", &scenario_fields);
+  kind.check = [](const Document& document, ReadContext& context) { return read_scenario(document, context).has_value(); };
+  return kind;
+}
+
 // Its points are read too, as far as they can be wrong by themselves.
 DocumentKind sweep_kind() {
   DocumentKind kind = document_kind("many runs: what varies, and how", &sweep_fields);
@@ -38,7 +45,7 @@ std::vector<DocumentKind> document_kinds() {
       document_kind("where a job runs: servers, network, fabric, price", &cluster_fields),
       document_kind("what runs: model, batch, parallel plan", &job_fields),
       model_kind(),
-      document_kind("a job on a cluster", &scenario_fields),
+      scenario_kind(),
       sweep_kind(),
       document_kind("a recorded run to replay", &trace_fields),
       document_kind("a server: GPUs and how they are wired", &server_fields),

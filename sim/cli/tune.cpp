@@ -13,6 +13,7 @@
 #include "sim/cli/verbs.h"
 #include "sim/experiment/tune/tune.h"
 #include "sim/report/tune_report.h"
+#include "workloads/kernels/timed_kernels.h"
 
 namespace lockstep::cli {
 namespace {
@@ -114,8 +115,14 @@ void write_folder(const std::string& folder, const TuneReport& report) {
 // The job with the best plan, to be run as it is.
 std::string job_document(const Problem& problem, const TuneReport& report) {
   const TunedPlan& best = report.result.plans.front();
+  JobSpec job = problem.space.job(best.choice);
+  if (job.kernel_timings) {
+    KernelTimings found_anywhere = *job.kernel_timings;
+    found_anywhere.file = std::filesystem::absolute(found_anywhere.file).lexically_normal().string();
+    job.kernel_timings = std::make_shared<const KernelTimings>(std::move(found_anywhere));
+  }
   ConfigPrinter printer;
-  job_fields().print(problem.space.job(best.choice), printer);
+  job_fields().print(job, printer);
   return fmt::format(
       "# SPDX-License-Identifier: Apache-2.0\nkind: job\nwhat: \"{} on {} GPUs of {}: {}, the best of {} plans by lockstep "
       "tune\"\n{}",
@@ -146,6 +153,11 @@ int run_tune(const VerbContext& context) {
   if (arguments.has("out")) options.folder = arguments.text("out");
   const TuneReport report = report_of(context, problem, tune(problem.spec, problem.space, options));
   line.clear();
+  Diagnostics idle;
+  for (const std::size_t row : report.result.idle_timings) {
+    warn_of_idle_timing(*problem.spec.job->kernel_timings, row, "any plan that fits", "job.kernel_timings", idle);
+  }
+  print_warnings(context, idle);
   if (options.folder) write_folder(*options.folder, report);
   const TuneCounts& counts = report.result.counts;
   if (!report.result.has_winner()) {

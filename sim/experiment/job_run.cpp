@@ -13,6 +13,7 @@
 #include "sim/experiment/runnable_job.h"
 #include "sim/network/ideal_network.h"
 #include "workloads/kernels/performance.h"
+#include "workloads/kernels/timed_kernels.h"
 #include "workloads/model/flops.h"
 #include "workloads/parallel/placement.h"
 #include "workloads/schedule/job_program.h"
@@ -66,6 +67,16 @@ void add_tokens_and_flops(const TrainingPlan& plan, const ClusterSpec& cluster, 
   r.mfu = flops.model / per_gpu_second / peak;
   r.hfu = flops.hardware / per_gpu_second / peak;
   r.flop_convention = kFlopConvention;
+}
+
+std::optional<KernelTimingsReport> report_timings(const TrainingPlan& plan, const ClusterSpec& cluster) {
+  if (!plan.job.kernel_timings) return std::nullopt;
+  const TimingUse use = timing_use(plan, performance_of(*cluster.server, cluster.software, plan.job));
+  return KernelTimingsReport{.file = plan.job.kernel_timings->file,
+                             .rows = std::ssize(use.rows),
+                             .unused_rows = std::count(use.rows.begin(), use.rows.end(), false),
+                             .products = use.products,
+                             .parts = use.parts};
 }
 
 }  // namespace
@@ -133,6 +144,7 @@ RunResult run_job(const PreparedCluster& prepared, const ClusterSpec& cluster, c
   r.step_time_s = run.step_time.seconds();
   r.ideal_step_time_s = ideal.valid() ? ideal.get() : r.step_time_s;
   r.breakdown_s = run.jobs.front().breakdown_s;
+  r.kernel_timings = report_timings(plan, cluster);
   r.faults = report_faults(cluster, run);
   if (!cluster.faults.empty() && options.compares_with_ideal) r.healthy_step_time_s = healthy_seconds(job, cluster, options);
   r.links = job.busiest_links(*model, run.step_time);

@@ -6,6 +6,7 @@
 #include "base/config_library.h"
 #include "base/field_table.h"
 #include "workloads/kernels/performance.h"
+#include "workloads/kernels/timed_kernels.h"
 
 namespace lockstep {
 namespace {
@@ -48,6 +49,15 @@ void check_jobs(const ScenarioSpec& spec, Section& s) {
     (void)resolve_jobs(spec.jobs, spec.cluster, [&](const std::string& path, std::string message, std::string hint) {
       s.error(path, std::move(message), std::move(hint));
     });
+  }
+}
+
+void warn_of_idle_timings(const TrainingPlan& plan, const ClusterSpec& cluster, const std::string& path, Diagnostics& d) {
+  if (!plan.job.kernel_timings) return;
+  const KernelTimings& table = *plan.job.kernel_timings;
+  const TimingUse use = timing_use(plan, performance_of(*cluster.server, cluster.software, plan.job));
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (!use.rows[i]) warn_of_idle_timing(table, i, "the job", path, d);
   }
 }
 
@@ -124,11 +134,16 @@ std::optional<Scenario> read_scenario(const Document& document, ReadContext& con
     scenario.jobs =
         resolve_jobs(scenario.spec.jobs, scenario.spec.cluster, [](const std::string&, std::string, std::string) {});
     LOCKSTEP_CHECK(!scenario.jobs.empty(), "a scenario passed its validation without jobs");
+    for (std::size_t j = 0; j < scenario.jobs.size(); ++j) {
+      warn_of_idle_timings(scenario.jobs[j].plan, scenario.spec.cluster, join_path(join_path("jobs", j), "job.kernel_timings"),
+                           context.diagnostics());
+    }
     return scenario;
   }
   std::optional<TrainingPlan> plan = resolve_plan(*scenario.spec.job, size_of(scenario.spec.cluster), ReportFault());
   LOCKSTEP_CHECK(plan.has_value(), "a scenario passed its validation without a plan");
   scenario.plan = *std::move(plan);
+  warn_of_idle_timings(scenario.plan, scenario.spec.cluster, "job.kernel_timings", context.diagnostics());
   return scenario;
 }
 

@@ -97,6 +97,11 @@ Json object(const RunResult& r) {
   j["ideal_step_time_s"] = r.ideal_step_time_s;
   j["effective_gpus"] = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0.0;
   put(j, "healthy_step_time_s", r.healthy_step_time_s);
+  if (r.kernel_timings) {
+    const KernelTimingsReport& t = *r.kernel_timings;
+    j["kernel_timings"] = {
+        {"file", t.file}, {"rows", t.rows}, {"unused_rows", t.unused_rows}, {"products", t.products}, {"parts", t.parts}};
+  }
   j["bottleneck"] = r.bottleneck;
   if (!r.locality.empty()) j["locality"] = locality_json(r.locality);
   if (r.cost) {

@@ -88,6 +88,15 @@ struct FaultReport {
   bool operator==(const FaultReport&) const = default;
 };
 
+// What was taken from a job's table of measured kernels.
+struct KernelTimingsReport {
+  std::string file;
+  std::int64_t rows = 0;
+  std::int64_t unused_rows = 0;  // of no kernel of the plan
+  std::int64_t products = 0;     // matrix products of a micro-batch with a measured time, each kernel of a part once
+  std::int64_t parts = 0;        // whole operations
+};
+
 struct Measured {
   double wall_s = 0;
   std::int64_t peak_rss_bytes = 0;
@@ -124,6 +133,7 @@ struct RunResult {
   std::string bottleneck;
   std::optional<CostReport> cost;
 
+  std::optional<KernelTimingsReport> kernel_timings;
   std::vector<FaultReport> faults;
   std::optional<double> healthy_step_time_s;  // the same run with nothing broken; absent where nothing is
 

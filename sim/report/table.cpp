@@ -40,6 +40,11 @@ std::string throughput(const RunResult& r) {
   if (r.has_stragglers) {
     out += line("Slow GPUs", fmt::format("{} of {}{}", r.slow_gpus, r.gpus, r.slow_gpus == 0 ? "   (none of this job)" : ""));
   }
+  if (r.kernel_timings) {
+    const KernelTimingsReport& t = *r.kernel_timings;
+    out += line("Measured kernels", fmt::format("{} matrix product{} and {} part{} of the model, from {}", t.products,
+                                                t.products == 1 ? "" : "s", t.parts, t.parts == 1 ? "" : "s", t.file));
+  }
   const double effective = r.step_time_s > 0 ? static_cast<double>(r.gpus) * r.ideal_step_time_s / r.step_time_s : 0;
   out += line("Effective GPUs", fmt::format("{:.1f} of {}   (an ideal network would deliver all of them{})", effective, r.gpus,
                                             r.slow_gpus > 0 ? "; slow GPUs stay slow" : ""));

@@ -105,6 +105,12 @@ HostCosts host_costs(const SoftwareRelease& release, Execution execution) {
           .is_synchronous = release.synchronous && execution != Execution::kCudaGraphs};
 }
 
+// Of products that keep out of low precision.
+DataType other_precision(DataType linear) {
+  const bool is_low = linear == DataType::kFp8 || linear == DataType::kMxfp8 || linear == DataType::kNvfp4;
+  return is_low ? DataType::kBf16 : linear;
+}
+
 GemmCosts gemm_costs(const GpuSpec& gpu) {
   const GemmShapeCosts& c = gpu.efficiency.gemm_shape;
   return {.ramp_k = c.ramp_k,
@@ -155,7 +161,8 @@ GpuPerformance performance_of(const ServerSpec& server, const SoftwareHistory& s
                       .loss_bytes = release.loss_bytes,
                       .fused_softmax_limit = static_cast<double>(release.fused_softmax_limit)},
           .host = host_costs(release, job.execution),
-          .host_path = host_path_of(server)};
+          .host_path = host_path_of(server),
+          .measured = {.table = job.kernel_timings, .linear = job.precision, .other = other_precision(job.precision)}};
 }
 
 double linear_peak(const GpuSpec& gpu, const JobSpec& job) {

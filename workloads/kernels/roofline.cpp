@@ -57,6 +57,8 @@ double host_path_seconds(double bytes, double bytes_per_s) {
 
 double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
   LOCKSTEP_CHECK(gpu.peak_flops > 0 && gpu.hbm_bytes_per_s > 0, "a GPU without speed");
+  if (work.measured_s) return *work.measured_s;
+  if (const auto row = gpu.measured.product(work)) return gpu.measured.table->rows[*row].seconds;
   if (work.kind == KernelClass::kHostCopy) return host_path_seconds(work.bytes, gpu.host_path.link_bytes_per_s);
   if (work.kind == KernelClass::kHostMemory) return host_path_seconds(work.bytes, gpu.host_path.memory_bytes_per_s);
   const double bytes_per_s = gpu.hbm_bytes_per_s * gpu.hbm_efficiency;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "workloads/kernels/gemm_shape.h"
+#include "workloads/kernels/timings.h"
 #include "workloads/program.h"
 
 namespace lockstep {
@@ -67,6 +68,7 @@ struct GpuPerformance {
   KernelChoice kernels;
   HostCosts host;
   HostPath host_path;
+  MeasuredKernels measured;  // what replaces all of the above but host and comm_slowdown
 };
 
 // Of jobs in bf16, or in fp16 on a GPU without bf16, whatever their software; of others see performance.h.
@@ -90,11 +92,12 @@ struct KernelWork {
   KernelClass kind = KernelClass::kMemory;
   double flops = 0;
   double bytes = 0;
-  ProductShape shape = {};   // of matrix products
-  double exposed_bytes = 0;  // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
-  double operations = 1;     // of the framework that the host starts for it
-  double expert_parts = 0;   // besides, in units of HostCosts::expert_part_s
-  double steps = 0;          // ... and of step_s
+  ProductShape shape = {};                // of matrix products
+  double exposed_bytes = 0;               // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
+  double operations = 1;                  // of the framework that the host starts for it
+  double expert_parts = 0;                // besides, in units of HostCosts::expert_part_s
+  double steps = 0;                       // ... and of step_s
+  std::optional<double> measured_s = {};  // its share of an operation that was measured as a whole
 };
 
 // bytes of a GEMM C[m,n] (+)= A[m,k] B[k,n] with `in` bytes per input element and `out` bytes moved per output element.
@@ -113,6 +116,7 @@ struct GemmShape {
 [[nodiscard]] double peak_flops(const GpuPerformance& gpu, const KernelWork& work);
 // Of that peak.
 [[nodiscard]] double efficiency(const GpuPerformance& gpu, const KernelWork& work);
+// On the GPU: as measured where it was, else by the model.
 [[nodiscard]] double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work);
 // Time that the host needs to start it.
 [[nodiscard]] double host_seconds(const GpuPerformance& gpu, const KernelWork& work);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace lockstep {
 
 template <class T>
 class FieldTable;
+struct KernelTimings;  // workloads/kernels/timings.h
 
 // How the data-parallel replicas keep weights in step: DDP all-reduces gradients (or with a distributed optimizer scatters them
 // and gathers weights), FSDP shards everything (ZeRO-3), over all replicas or in groups that are copies of each other.
@@ -116,6 +118,8 @@ struct JobSpec {
   DataType precision = DataType::kBf16;   // of weights and activations
   DataType grad_dtype = DataType::kFp32;  // of gradients, stored and reduced
   Optimizer optimizer = Optimizer::kAdam;
+  // WHY shared: plans of one job are made by the thousand, and all read the same table.
+  std::shared_ptr<const KernelTimings> kernel_timings = {};  // what was measured; none: all times are the model's
 
   std::optional<std::int64_t> gpus;     // that the job takes; absent: all that its placement leaves it
   PlacementSpec placement;              // which nodes

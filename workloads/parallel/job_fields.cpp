@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+
 #include "base/field_table.h"
+#include "base/text_file.h"
 #include "workloads/import/model_document.h"
+#include "workloads/kernels/timings.h"
 #include "workloads/parallel/job.h"
 
 namespace lockstep {
@@ -24,10 +30,44 @@ const FieldTable<SoftwareSpec>& software_fields() {
   return table;
 }
 
+// Relative to the document that names it; to the working directory when a person does.
+std::string file_of(const Node& node) {
+  const Position where = node.position();
+  if (where.line == 0) return node.text();
+  return (std::filesystem::path(where.file).parent_path() / node.text()).lexically_normal().string();
+}
+
+void read_kernel_timings(const Node& node, std::shared_ptr<const KernelTimings>& out, ReadContext& context,
+                         const std::string& path) {
+  if (!node.is_scalar() || node.text().empty()) {
+    context.error(path, fmt::format("the name of a CSV file is expected, not {}", to_text(node.kind())));
+    return;
+  }
+  constexpr std::size_t kMostBytes = 16u << 20;
+  const std::string file = file_of(node);
+  Diagnostics of_file;
+  const std::optional<std::string> bytes = read_file(file, kMostBytes, of_file);
+  const std::optional<std::string> text = bytes ? clean_text(*bytes, file, of_file) : std::nullopt;
+  if (text) {
+    out = std::make_shared<const KernelTimings>(parse_kernel_timings(*text, file, of_file));
+  } else if (!bytes) {
+    context.error(path, fmt::format("{}: {}", file, of_file.items().front().message),
+                  "a CSV file of measured kernels, relative to this document");
+    return;
+  }
+  for (const Diagnostic& item : of_file.items()) context.diagnostics().add(item);
+}
+
+void print_kernel_timings(const std::shared_ptr<const KernelTimings>& timings, ConfigPrinter& printer, std::string_view key,
+                          const std::string& path) {
+  if (timings) printer.value(path, key, Codec<std::string>::print(timings->file));
+}
+
 void check_what_computes(const JobSpec& job, Section& s) {
   if (job.profile && has_model(job)) {
     s.error("profile", "a job computes a model or a profile, not both", "leave one of them out");
   } else if (job.profile) {
+    if (job.kernel_timings) s.error("kernel_timings", "a profile is measured itself", "leave it out");
     if (job.seq_len > 0) s.error("seq_len", "a profile has samples, not sequences of tokens", "leave it out");
   } else {
     if (!has_model(job)) {
@@ -234,6 +274,11 @@ void add_numerics(FieldTable<JobSpec>& t) {
       .doc("of gradients, as stored and as reduced");
   t.choice("optimizer", &JobSpec::optimizer, {{"adam", Optimizer::kAdam, "32-bit master weight and two moments"}})
       .doc("bound by memory bandwidth");
+  t.tree<std::shared_ptr<const KernelTimings>>("kernel_timings", &JobSpec::kernel_timings, "file", read_kernel_timings,
+                                               print_kernel_timings)
+      .doc(
+          "times that were measured: a CSV file of matrix products (kernel,m,n,k,batch,precision,time) and parts of the model "
+          "(part,direction,tokens,tp,precision,time), relative to this document; what it does not list follows the model");
 }
 
 }  // namespace

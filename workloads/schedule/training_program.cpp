@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/wide.h"
-#include "workloads/kernels/transformer_kernels.h"
+#include "workloads/kernels/timed_kernels.h"
 #include "workloads/schedule/slot_writer.h"
 
 namespace lockstep {
@@ -136,7 +136,7 @@ void TrainingProgram::build_kernels(const GpuPerformance& gpu) {
     kernels_.kernels.push_back(fuse(fmt::format("{}_{}", kPartNames[static_cast<std::size_t>(part)], suffix), kernels, gpu));
   };
   const auto kernels_of = [&](ModelPart part, Direction direction) {
-    return has_part(plan_.job.model, part) ? part_kernels(plan_, part, direction, gpu.kernels) : std::vector<KernelWork>{};
+    return has_part(plan_.job.model, part) ? timed_part_kernels(plan_, part, direction, gpu) : std::vector<KernelWork>{};
   };
   for (const ModelPart part : kModelParts) {
     add(part, "forward", kernels_of(part, Direction::kForward));

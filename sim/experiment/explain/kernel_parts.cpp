@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/kernels/transformer_kernels.h"
+#include "workloads/kernels/timed_kernels.h"
 #include "workloads/parallel/stage.h"
 #include "workloads/schedule/training_program.h"
 
@@ -48,7 +48,7 @@ class PartsTable {
   }
 
   [[nodiscard]] std::vector<KernelWork> of(ModelPart part, Direction d) const {
-    return part_kernels(plan_, part, d, gpu_.kernels);
+    return timed_part_kernels(plan_, part, d, gpu_);
   }
 
   void add(KernelId id, KernelOwner owner, const std::vector<KernelWork>& works) {

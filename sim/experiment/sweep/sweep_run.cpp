@@ -14,6 +14,7 @@
 #include "sim/experiment/shared_run.h"
 #include "sim/experiment/sweep/point_locks.h"
 #include "sim/report/render.h"
+#include "workloads/kernels/timings.h"
 
 namespace lockstep {
 namespace {
@@ -177,8 +178,12 @@ class PointRunner {
 }  // namespace
 
 PointKey point_key(const PointRun& run, std::string_view version) {
-  return key_of(fmt::format("{}\n{}\n{}\n{}\n{}", version, to_text(run.network), run.seed, run.scenario.spec.name,
-                            config_text(run.scenario.spec, scenario_fields())));
+  // A file is printed by its name alone.
+  std::string measured;
+  if (run.scenario.spec.job) measured = content_text(run.scenario.spec.job->kernel_timings);
+  for (const JobEntry& entry : run.scenario.spec.jobs) measured += content_text(entry.job.kernel_timings);
+  return key_of(measured + fmt::format("{}\n{}\n{}\n{}\n{}", version, to_text(run.network), run.seed, run.scenario.spec.name,
+                                       config_text(run.scenario.spec, scenario_fields())));
 }
 
 std::string one_line(const Diagnostics& d) {

@@ -12,6 +12,7 @@
 #include "sim/experiment/job_run.h"
 #include "sim/experiment/sweep/sweep_run.h"
 #include "sim/report/render.h"
+#include "workloads/kernels/timings.h"
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,8 @@ PlanRunner::PlanRunner(const ScenarioSpec& spec, const PlanSpace& space, const P
 }
 
 PointKey PlanRunner::key_of(const JobSpec& job) const {
-  const std::string text = setting_ + config_text(job, job_fields());
+  // A file is printed by its name alone.
+  const std::string text = setting_ + content_text(job.kernel_timings) + config_text(job, job_fields());
   return {hash_text("high " + text), hash_text("low " + text)};
 }
 

@@ -27,6 +27,7 @@ constexpr Decided kDecided[] = {
     {"gpus", "--gpus N"},
     {"model", "--set job.model=..."},
     {"profile", "a job with a model"},
+    {"kernel_timings", "--set job.kernel_timings=..."},
     {"seq_len", "--set job.seq_len=..."},
     {"global_batch", "--set job.global_batch=..."},
     {"gradient_accumulation", "micro_batch: it follows from global_batch"},

@@ -12,6 +12,7 @@
 #include "sim/experiment/tune/plan_bound.h"
 #include "sim/experiment/tune/plan_runner.h"
 #include "workloads/kernels/performance.h"
+#include "workloads/kernels/timed_kernels.h"
 #include "workloads/model/fit.h"
 #include "workloads/model/memory.h"
 
@@ -100,10 +101,24 @@ class Search {
     };
     cost(candidates_);
     cost(too_large_);
+    find_idle_timings();
     // Equal estimates keep the order of the space.
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.cost.estimate_s < b.cost.estimate_s; });
     for (const Candidate& c : candidates_) bounds_.push_back(options_.uses_bounds ? c.cost.bound_s : 0);
+  }
+
+  void find_idle_timings() {
+    if (!spec_.job->kernel_timings) return;
+    std::vector<bool> used(spec_.job->kernel_timings->rows.size(), false);
+    for (const Candidate& c : candidates_) {
+      const TrainingPlan plan = plan_of(c.choice);
+      const TimingUse use = timing_use(plan, performance_of(*spec_.cluster.server, spec_.cluster.software, plan.job));
+      for (std::size_t i = 0; i < used.size(); ++i) used[i] = used[i] || use.rows[i];
+    }
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) result_.idle_timings.push_back(i);
+    }
   }
 
   // The time that a plan must beat to be among the best; none while there are fewer of them.

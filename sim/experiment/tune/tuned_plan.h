@@ -64,8 +64,9 @@ struct TuneResult {
   std::optional<TunedPlan> smallest_too_large;
   std::int64_t smallest_bytes = 0;
   std::int64_t capacity_bytes = 0;
-  std::vector<std::string> ways_to_fit;       // for the smallest, when nothing fits
-  std::optional<double> least_unevaluated_s;  // bound of those left over
+  std::vector<std::string> ways_to_fit;        // for the smallest, when nothing fits
+  std::optional<double> least_unevaluated_s;   // bound of those left over
+  std::vector<std::size_t> idle_timings = {};  // rows of job.kernel_timings that are no kernel of any plan that fits
   [[nodiscard]] bool has_winner() const { return !plans.empty() && plans.front().numbers.has_value(); }
 };
 
