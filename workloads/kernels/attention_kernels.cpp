@@ -65,6 +65,7 @@ class UnfusedCore {
     softmax(2, kUnfusedSoftmax);
     dropout();
     product("attention_context", widths_.value / s().rank_heads, s().sequence, 2);
+    copies(widths_.value);
   }
   void backward() {
     const double head = widths_.value / s().rank_heads;
@@ -75,6 +76,7 @@ class UnfusedCore {
     softmax(3, kUnfusedSoftmax);
     product("attention_grad_query", key, s().sequence, 1);
     product("attention_grad_key", key, s().sequence, 1);
+    copies(widths_.operands + widths_.value);
   }
 
  private:
@@ -105,6 +107,13 @@ class UnfusedCore {
   }
   void dropout() {
     if (out_.model().has_dropout) pass("attention_dropout", 2, kDropoutMask, 1);
+  }
+
+  // Heads come side by side again, which writes what was read: the context forward, the gradients of it and of q, k and v backward.
+  void copies(double width) {
+    KernelWork work = memory_kernel("attention_copies", 2 * s().tokens * width * s().value);
+    work.operations = 0;
+    out_.add(work);
   }
 
   KernelList& out_;
