@@ -30,6 +30,9 @@ const FieldTable<SoftwareRelease>& release_fields() {
     t.field("expert_part", &SoftwareRelease::expert_part)
         .range(Duration(), kLongestHostTime)
         .doc("host time that an expert layer takes besides in forward, for counts of tokens that come to the host");
+    t.field("expert_launch", &SoftwareRelease::expert_launch)
+        .range(Duration(), kLongestHostTime)
+        .doc("host time that an expert layer takes besides in forward for each expert that a rank holds");
     t.field("step", &SoftwareRelease::step)
         .range(Duration(), kLongestHostTime)
         .doc("host time of an optimizer step besides its operations");

@@ -26,6 +26,7 @@ enum class AttentionGeneration : std::uint8_t { kUnfused, kFlash1, kFlash2, kFla
 struct SoftwareRelease {
   Duration launch;             // host time of one operation, from Python to the start of its kernel
   Duration expert_part;        // host time an expert layer takes besides, forward: counts of tokens come to the host and back
+  Duration expert_launch;      // ... and for each expert that a rank holds: kernels that convert and multiply are its own
   Duration step;               // host time of an optimizer step besides its operations
   Fraction compiled{0.5};      // of host time that is left where graphs are compiled
   Fraction cuda_graphs{0.02};  // ... and where recorded graphs are replayed

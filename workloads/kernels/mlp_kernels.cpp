@@ -102,7 +102,8 @@ void expert_kernels(KernelList& out) {
   const double rows_of_expert = as_double(16 * static_cast<std::int64_t>(std::ceil(received(out) / experts / 16)));
   const double rows = rows_of_expert * experts;
   if (out.is_forward() || out.is_backward()) {
-    out.add({.name = "counts", .operations = 0, .expert_parts = out.is_forward() ? 1.0 : kBackwardHost});
+    const double host = out.is_forward() ? 1.0 : kBackwardHost;
+    out.add({.name = "counts", .operations = 0, .expert_parts = host, .expert_launches = host * experts});
   }
   if (experts > 1 && job.ep > 1) out.memory("sort_by_expert", rows * out.sizes().hidden, 4, 4);  // and back
   feed_forward(out, {.up = "experts_up",

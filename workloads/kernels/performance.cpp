@@ -101,6 +101,7 @@ HostCosts host_costs(const SoftwareRelease& release, Execution execution) {
   if (execution == Execution::kCudaGraphs) left = release.cuda_graphs.value;
   return {.launch_s = left * release.launch.seconds(),
           .expert_part_s = left * release.expert_part.seconds(),
+          .expert_launch_s = left * release.expert_launch.seconds(),
           .step_s = release.step.seconds(),
           .is_synchronous = release.synchronous && execution != Execution::kCudaGraphs};
 }

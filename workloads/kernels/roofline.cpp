@@ -69,7 +69,8 @@ double kernel_seconds(const GpuPerformance& gpu, const KernelWork& work) {
 }
 
 double host_seconds(const GpuPerformance& gpu, const KernelWork& work) {
-  return work.operations * gpu.host.launch_s + work.expert_parts * gpu.host.expert_part_s + work.steps * gpu.host.step_s;
+  return work.operations * gpu.host.launch_s + work.expert_parts * gpu.host.expert_part_s +
+         work.expert_launches * gpu.host.expert_launch_s + work.steps * gpu.host.step_s;
 }
 
 // WHY not an error: a slow enough GPU is a legal question, and a run that meets such a kernel says that it never ends.
