@@ -117,7 +117,9 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.overlap_grad_reduce = !draw_chance(3);
   job.prefetch = draw(0, 2);
   job.bucket_size = Bytes(draw_one({1'000'000, 10'000'000, 1'000'000'000}));
-  job.recompute = draw_one({Recompute::kNone, Recompute::kFull});
+  job.recompute = draw_one({Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  if (job.recompute == Recompute::kFull && draw_chance(3)) job.recompute_layers = draw(0, 2);
+  job.attention = draw_one({AttentionKernel::kFlash, AttentionKernel::kUnfused});
   job.sequence_parallel = job.tp > 1 && draw_chance(2);
   job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward, TpOverlap::kPipelined});
   job.scatter_gather = draw_chance(3);
