@@ -120,10 +120,11 @@ int run(const VerbContext& context) {
   const SuiteResult result = suite->run_files ? run_tables(context, *suite, files, is_whole, diagnostics)
                                               : suite->run(csv, file, context.library, diagnostics);
   throw_if_errors(diagnostics);
-  if (result.predictions.empty()) {
+  const bool is_empty = result.predictions.empty() && result.signs.empty();
+  if (is_empty) {
     for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
   }
-  if (result.predictions.empty()) throw UserError(fmt::format("{}: no row is eligible", file), "eligible: " + result.rule);
+  if (is_empty) throw UserError(fmt::format("{}: no row is eligible", file), "eligible: " + result.rule);
   if (const std::string chart = arguments.text("chart"); !chart.empty()) {
     WholeFile picture(chart);
     picture.write(to_chart(result));
@@ -167,7 +168,7 @@ Verb validate_verb() {
           {{.name = "suite", .value_name = "NAME", .doc = "which measurements", .choices = suite_names(), .is_required = true},
            {.name = "data", .value_name = "FILE.csv", .doc = "another file with the same columns"},
            {.name = "rows", .value_name = "LINES", .doc = "of training: only these lines of the tables, like 2-13,20"},
-           {.name = "source", .value_name = "SOURCE", .doc = "of training: only this table or part of one"},
+           {.name = "source", .value_name = "SOURCE", .doc = "of training: only this table or part of one, or training-signs"},
            {.name = "jobs",
             .value_name = "N",
             .doc = "of training: simulations side by side; one per core if absent",

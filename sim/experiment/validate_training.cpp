@@ -5,6 +5,8 @@
 // A source is one table. Rows of models with experts, of LoRA where it is most of a table, and of the ZeRO-3 of 2021 are sources of their own; the
 // last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one model, GPU, sequence
 // length, data type and software.
+//
+// Sign tests (training_rows/sign_tests.h) are part of the whole suite; as a source, `training-signs` is they alone with the rows they are about.
 #include <fmt/core.h>
 
 #include <fstream>
@@ -14,6 +16,7 @@
 #include "sim/experiment/in_parallel.h"
 #include "sim/experiment/job_run.h"
 #include "sim/experiment/training_rows/job_of_row.h"
+#include "sim/experiment/training_rows/sign_tests.h"
 #include "sim/experiment/validation_suites.h"
 
 namespace lockstep {
@@ -43,9 +46,16 @@ struct Candidate {
 class TrainingSuite {
  public:
   TrainingSuite(const ConfigLibrary& library, const SuiteOptions& options, Diagnostics& d)
-      : library_(library), options_(options), rules_(read_training_rules(library, d)) {
+      : library_(library),
+        options_(options),
+        is_only_signs_(options.source == kTrainingSigns),
+        source_(is_only_signs_ ? std::string() : options.source),
+        rules_(read_training_rules(library, d)) {
     result_ = {.suite = "training", .rule = training_row_rules()};
   }
+
+  // PRE: before rows are added.
+  void add_signs(Diagnostics& d) { signs_.emplace(library_, d); }
 
   void add(std::istream& csv, const std::string& file, Diagnostics& d) {
     std::vector<TrainingRow> kept;
@@ -84,14 +94,16 @@ class TrainingSuite {
       if (options_.on_progress) options_.on_progress(done, order.size());
     });
     for (const Candidate& c : candidates_) report(c);
-    if (is_whole) add_limits();
+    if (is_whole && !is_only_signs_) add_limits();
+    if (signs_) signs_->add_to(result_);
     return std::move(result_);
   }
 
  private:
   [[nodiscard]] bool is_chosen(const TrainingRow& row) const {
+    if (is_only_signs_) return signs_ && signs_->names(row.source, row.line);
     // A source is a table or a part of one: other tables need no look.
-    if (!options_.source.empty() && !options_.source.starts_with(row.source)) return false;
+    if (!source_.empty() && !source_.starts_with(row.source)) return false;
     return options_.lines.empty() || std::any_of(options_.lines.begin(), options_.lines.end(), [&](const IndexRange& r) {
              return row.line >= r.first && row.line <= r.last && (row.line - r.first) % r.step == 0;
            });
@@ -108,7 +120,7 @@ class TrainingSuite {
   }
 
   void skip(const TrainingRow& row, std::string why, bool is_eligible) {
-    if (!options_.source.empty() && !options_.source.starts_with(row.source)) return;
+    if (!source_.empty() && !source_.starts_with(row.source)) return;
     result_.skipped.push_back({row.source, row.line, std::move(why), is_eligible});
   }
 
@@ -144,7 +156,7 @@ class TrainingSuite {
           break;
       }
       if (name.ends_with(" ZeRO-3") && is_counted(result_, name)) result_.uncounted.push_back(name);
-      if (!options_.source.empty() && options_.source != name && options_.source != c.row.source) {
+      if (!source_.empty() && source_ != name && source_ != c.row.source) {
         c.job.refusal = "another source";
         c.job.is_eligible = false;
       }
@@ -215,7 +227,10 @@ class TrainingSuite {
 
   const ConfigLibrary& library_;
   const SuiteOptions& options_;
+  bool is_only_signs_;
+  std::string source_;  // that is chosen; empty: all
   TrainingRules rules_;
+  std::optional<TrainingSigns> signs_;
   std::vector<Candidate> candidates_;
   SuiteResult result_;
 };
@@ -233,13 +248,15 @@ SuiteResult run_training_suite(std::istream& csv, const std::string& file, const
 SuiteResult run_training_files(const std::vector<std::string>& files, bool is_whole, const ConfigLibrary& library,
                                const SuiteOptions& options, Diagnostics& diagnostics) {
   TrainingSuite suite(library, options, diagnostics);
+  const bool has_signs = is_whole && options.lines.empty() && (options.source.empty() || options.source == kTrainingSigns);
+  if (has_signs && !diagnostics.has_errors()) suite.add_signs(diagnostics);
   for (const std::string& file : files) {
     std::ifstream csv(file, std::ios::binary);
     if (!csv) throw UserError(fmt::format("{}: cannot be read", file));
     if (!diagnostics.has_errors()) suite.add(csv, file, diagnostics);
   }
   if (diagnostics.has_errors()) return {.suite = "training", .rule = training_row_rules()};
-  return suite.run(is_whole && options.lines.empty() && options.source.empty());
+  return suite.run(has_signs);
 }
 
 }  // namespace lockstep

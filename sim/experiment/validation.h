@@ -4,7 +4,7 @@
 //
 //   collectives  rows of nccl-tests tables of any size whose cluster their columns describe
 //   kernels      measured efficiencies of matrix products, grouped ones and fused attention, by shape and GPU (gemm-efficiency)
-//   training     rows of whole training steps with their plan, all tables in training/
+//   training     rows of whole training steps with their plan, all tables in training/, and sign tests of plans (training-signs)
 //   field        reports of users of real clusters, jobs and collectives, some as ratios (field-cases)
 //
 // No constant is chosen by table, source or row.

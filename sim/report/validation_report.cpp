@@ -264,10 +264,14 @@ std::string to_markdown(const SuiteResult& r) {
 }
 
 std::string to_csv(const SuiteResult& r) {
-  std::string out = "source,row,what,metric,measured,predicted,error\n";
+  std::string out = "source,row,what,metric,measured,predicted,error,expected,holds\n";
   for (const Prediction& p : r.predictions) {
     out += csv_row({p.source, std::to_string(p.row), p.what, p.metric, fmt::format("{}", p.measured),
-                    fmt::format("{}", p.predicted), fmt::format("{}", p.error())});
+                    fmt::format("{}", p.predicted), fmt::format("{}", p.error()), "", ""});
+  }
+  for (const SignTest& s : r.signs) {
+    out += csv_row({s.source, std::to_string(s.row), s.what, s.metric, s.measured, fmt::format("{}", s.predicted), "",
+                    s.expected, s.holds ? "yes" : "no"});
   }
   return out;
 }

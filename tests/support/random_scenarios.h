@@ -109,15 +109,17 @@ inline JobSpec draw_job(std::int64_t max_ranks, std::int64_t& ranks) {
   job.gradient_accumulation = is_even ? job.pp * draw_one({1, 2, 3, 8}) : draw_one({1, 2, 5, 16, 40});
   job.strategy = draw_one({Strategy::kDdp, Strategy::kDdp, Strategy::kFsdp});
   if (job.strategy == Strategy::kFsdp && dp > 1 && draw_chance(2)) {
-    const std::int64_t group = draw(2, dp);
-    if (dp % group == 0) job.shard_group = group;
+    job.shard_group = draw(2, dp);
+    while (dp % *job.shard_group != 0) ++*job.shard_group;
   }
   job.distributed_optimizer = job.strategy == Strategy::kDdp && draw_chance(2);
   job.overlap_param_gather = !draw_chance(3);
   job.overlap_grad_reduce = !draw_chance(3);
   job.prefetch = draw(0, 2);
   job.bucket_size = Bytes(draw_one({1'000'000, 10'000'000, 1'000'000'000}));
-  job.recompute = draw_one({Recompute::kNone, Recompute::kFull});
+  job.recompute = draw_one({Recompute::kNone, Recompute::kSelective, Recompute::kFull});
+  if (job.recompute == Recompute::kFull && draw_chance(2)) job.recompute_layers = draw(0, 2);
+  job.attention = draw_one({AttentionKernel::kFlash, AttentionKernel::kUnfused});
   job.sequence_parallel = job.tp > 1 && draw_chance(2);
   job.tp_overlap = draw_one({TpOverlap::kNone, TpOverlap::kBackward, TpOverlap::kPipelined});
   job.scatter_gather = draw_chance(3);
