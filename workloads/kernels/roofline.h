@@ -11,6 +11,8 @@
 // kernels are long and short in turn. Support: on the 750 steps that vTrain published (2 to 8 A100)
 // the median error is 3.9 %, against 5.9 % where the larger of G and H counts and the host's lead is carried from operation to operation.
 //
+// Where every launch waits for the GPU (HostCosts::is_synchronous) nothing is hidden: G + H.
+//
 // What an optimizer on the host does (optimizer_kernels()) is part of an operation too, at the rates of HostPath.
 //
 // Constants and their sources live in the hardware files (configs/hardware). Not modelled: clocks and power beyond a sustained share; a
