@@ -153,11 +153,21 @@ void latent_products(KernelList& out, const MlaSpec& mla) {
   out.memory("rotary", s.tokens * (q_width + q_width), 2, 2);
 }
 
+// A layer is a unit of FSDP: its weights are allocated, gathered, viewed as tensors and freed, in backward its gradients copied, scattered
+// and added up; operations of torch.distributed.fsdp 2.1, about.
+void unit_of_weights(KernelList& out) {
+  constexpr double kForward = 30;
+  constexpr double kBackward = 40;
+  if (out.plan().job.strategy != Strategy::kFsdp || (!out.is_forward() && !out.is_backward())) return;
+  out.add({.name = "fsdp_unit", .operations = out.is_forward() ? kForward : kBackward, .is_host_only = true});
+}
+
 }  // namespace
 
 void attention_kernels(KernelList& out) {
   const RankSizes& s = out.sizes();
   const auto& mla = out.model().mla;
+  unit_of_weights(out);
   out.norm();
   if (mla) {
     latent_products(out, *mla);

@@ -100,6 +100,7 @@ struct KernelWork {
   double operations = 1;                  // of the framework that the host starts for it
   double expert_parts = 0;                // besides, in units of HostCosts::expert_part_s
   double expert_launches = 0;  // ... of expert_launch_s
+  bool is_host_only = false;              // it has no kernel
   double steps = 0;                       // ... and of step_s
   std::optional<double> measured_s = {};  // its share of an operation that was measured as a whole
 };

@@ -70,7 +70,7 @@ std::vector<KernelWork> part_kernels(const TrainingPlan& plan, ModelPart part, D
   list.set_part(part);
   add_part(list, part);
   std::vector<KernelWork> works = list.take();
-  std::erase_if(works, [](const KernelWork& w) { return w.bytes <= 0 && w.expert_parts <= 0; });
+  std::erase_if(works, [](const KernelWork& w) { return w.bytes <= 0 && w.expert_parts <= 0 && !w.is_host_only; });
   return works;
 }
 
