@@ -49,7 +49,9 @@ const FieldTable<SoftwareRelease>& release_fields() {
               {"flash3", AttentionGeneration::kFlash3, "FlashAttention-3 and cuDNN of 2024"}})
         .doc("newest attention kernel it has");
     t.field("fuses_accumulation", &SoftwareRelease::fuses_accumulation)
-        .doc("gradients of weights are added to those of other micro-batches by the product that makes them, not by a kernel behind it");
+        .doc(
+            "gradients of weights are added to those of other micro-batches by the product that makes them, not by a kernel "
+            "behind it");
     t.field("fuses_pointwise", &SoftwareRelease::fuses_pointwise)
         .doc(
             "activation with its bias, rotation, dropout with the residual and RMSNorm are one kernel each, also in eager "

@@ -32,7 +32,7 @@ struct SoftwareRelease {
   Fraction cuda_graphs{0.02};  // ... and where recorded graphs are replayed
   bool synchronous = false;    // every launch waits for the GPU: host time comes on top
   AttentionGeneration attention = AttentionGeneration::kFlash3;  // newest it has
-  bool fuses_pointwise = true;  // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
+  bool fuses_pointwise = true;     // activation with its bias, rotation, dropout with the residual, RMSNorm: one kernel each
   bool fuses_accumulation = true;  // a product that makes the gradient of weights adds it to what other micro-batches left
   double loss_bytes = 24;  // memory traffic of the loss per logit: all passes over 16- and 32-bit values, forward and backward
   int fused_softmax_limit =

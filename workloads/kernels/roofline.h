@@ -43,10 +43,10 @@ struct KernelChoice {
 
 // What the host pays to start kernels (topology/hardware/software_spec.h).
 struct HostCosts {
-  double launch_s = 0;       // one operation
-  double expert_part_s = 0;  // besides, an expert layer forward
-  double expert_launch_s = 0;  // ... and for each expert of the rank
-  double step_s = 0;         // besides, an optimizer step
+  double launch_s = 0;          // one operation
+  double expert_part_s = 0;     // besides, an expert layer forward
+  double expert_launch_s = 0;   // ... and for each expert of the rank
+  double step_s = 0;            // besides, an optimizer step
   bool is_synchronous = false;  // none of it is hidden behind the GPU
 };
 
@@ -99,7 +99,7 @@ struct KernelWork {
   double exposed_bytes = 0;               // of which a share (gemm_costs.epilogue) is moved before or after the arithmetic
   double operations = 1;                  // of the framework that the host starts for it
   double expert_parts = 0;                // besides, in units of HostCosts::expert_part_s
-  double expert_launches = 0;  // ... of expert_launch_s
+  double expert_launches = 0;             // ... of expert_launch_s
   bool is_host_only = false;              // it has no kernel
   double steps = 0;                       // ... and of step_s
   std::optional<double> measured_s = {};  // its share of an operation that was measured as a whole
