@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -64,8 +65,17 @@ double least(const Times& measured) {
       ->second;
 }
 
+// Of the runs of a cut in tp and pp.
+double least_of_cut(const TunedPlan& p) {
+  double seconds = std::numeric_limits<double>::infinity();
+  for (const auto& [key, measured] : kBloom) {
+    if (std::get<0>(key) == p.choice.tp && std::get<1>(key) == p.choice.pp) seconds = std::min(seconds, measured);
+  }
+  return seconds;
+}
+
 // Of the plans that were measured the search puts one first that is as fast as the fastest, as far as runs repeat; one that it puts before was not run
-// and differs from it in the micro-batch alone.
+// itself, but its cut was with another micro-batch, and was as fast.
 TEST(PublishedSweeps, BloomOn384GpusFindsAPlanAsFastAsTheFastest) {
   const ScenarioSpec spec = load({.file = "field-bloom-176b", .assignments = {"job.model.layers=72"}});
   const std::vector<TunedPlan> found =
@@ -74,7 +84,7 @@ TEST(PublishedSweeps, BloomOn384GpusFindsAPlanAsFastAsTheFastest) {
   EXPECT_LE(kBloom.at(key_of(first)) / least(kBloom), kBloomSpread) << first.text;
   for (const TunedPlan& p : found) {
     if (&p == &first) break;
-    EXPECT_EQ(std::pair(p.choice.tp, p.choice.pp), std::pair(first.choice.tp, first.choice.pp)) << p.text;
+    EXPECT_LE(least_of_cut(p) / least(kBloom), kBloomSpread) << p.text;
   }
   // With the cut of the fastest plan, two sequences beat one and four, as measured.
   const auto same_cut =
