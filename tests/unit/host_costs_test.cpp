@@ -52,6 +52,15 @@ TEST(HostCosts, AHostFasterThanTheGpuAddsAPart) {
   EXPECT_EQ(fuse("k", parts, slowly_started_gpu()).host, us(2000));
 }
 
+// A launch that waits for the GPU hides nothing: 3 and 4 are 7.
+TEST(HostCosts, LaunchesThatWaitComeOnTop) {
+  GpuPerformance gpu = slowly_started_gpu();
+  gpu.host.is_synchronous = true;
+  const KernelWork parts[] = {kernel(3, 4)};
+  EXPECT_EQ(fuse("k", parts, gpu).time, us(7000));
+  EXPECT_EQ(fuse("k", parts, gpu).host, us(4000));
+}
+
 // The time is that on the GPU to the picosecond; the range of time holds both.
 TEST(HostCosts, AHostWithoutCostsAddsNothing) {
   const KernelWork parts[] = {memory_kernel("a", 1234567891)};

@@ -194,6 +194,59 @@ TEST(KernelModel, HostTimeFollowsReleaseAndExecution) {
   EXPECT_NEAR(host_seconds(performance_of(hopper(), software, job), work), 3e-6, 1e-15);
 }
 
+// Without the fused kernel a product writes its gradient, 2 bytes a weight, and a kernel behind it reads that and a sum of 4 bytes and writes the
+// sum: 10 bytes a weight more traffic in a kernel of its own. With one micro-batch there is nothing to add to; FSDP adds up shards.
+TEST(KernelModel, GradientsAreSummedByAKernelOfTheirOwn) {
+  JobSpec job = llama(DataType::kBf16);
+  job.grad_dtype = DataType::kFp32;
+  const double weights = 4096.0 * 2 * job.model.ffn + 4096.0 * job.model.ffn;
+  const auto bytes = [&](const TrainingPlan& plan, bool fuses) {
+    const auto works = part_kernels(plan, ModelPart::kMlp, Direction::kBackward, {.fuses_accumulation = fuses});
+    double sum = 0;
+    for (const KernelWork& w : works) sum += std::string_view(w.name) == "accumulate" ? w.bytes : 0;
+    return sum;
+  };
+  TrainingPlan plan = plan_of(job, 1);
+  plan.micro_batches = 4;
+  EXPECT_DOUBLE_EQ(bytes(plan, false), 10 * weights);
+  EXPECT_DOUBLE_EQ(bytes(plan, true), 0);
+  plan.job.strategy = Strategy::kFsdp;
+  EXPECT_DOUBLE_EQ(bytes(plan, false), 0);
+  plan.job.strategy = Strategy::kDdp;
+  plan.micro_batches = 1;
+  EXPECT_DOUBLE_EQ(bytes(plan, false), 0);
+}
+
+// 8 experts on 4 ranks: 1 ms and 2 x 0.1 ms forward, 1.5 times that backward.
+TEST(KernelModel, TheHostPaysForEachExpertOfARank) {
+  SoftwareHistory software;
+  software.megatron["2024-01"] = {.expert_part = Duration::millis(1), .expert_launch = Duration::micros(100)};
+  JobSpec job = llama(DataType::kBf16);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 1024};
+  TrainingPlan plan = plan_of(job, 1);
+  plan.job.ep = 4;
+  const GpuPerformance gpu = performance_of(hopper(), software, job);
+  const auto host = [&](Direction d) {
+    double sum = 0;
+    for (const KernelWork& w : part_kernels(plan, ModelPart::kExperts, d)) sum += host_seconds(gpu, w);
+    return sum;
+  };
+  EXPECT_NEAR(host(Direction::kForward), 1.2e-3, 1e-12);
+  EXPECT_NEAR(host(Direction::kBackward), 1.8e-3, 1e-12);
+}
+
+// A unit of FSDP is 30 operations forward and 40 backward, and no time on the GPU.
+TEST(KernelModel, UnitsOfFsdpCostTheHostOperations) {
+  JobSpec job = llama(DataType::kBf16);
+  const auto of = [&](Strategy strategy, Direction d) {
+    TrainingPlan plan = plan_of(job, 1);
+    plan.job.strategy = strategy;
+    return operations(plan, d);
+  };
+  EXPECT_DOUBLE_EQ(of(Strategy::kFsdp, Direction::kForward) - of(Strategy::kDdp, Direction::kForward), 30);
+  EXPECT_DOUBLE_EQ(of(Strategy::kFsdp, Direction::kBackward) - of(Strategy::kDdp, Direction::kBackward), 40);
+}
+
 // 8 experts, 2 each token, 4 expert ranks: 2048 tokens send 4096 copies and receive as many, 2048 for each of 2 experts; a skew of 1.5
 // makes 3072. Three products of 2 m h f flops.
 TEST(KernelModel, ExpertsComputeWhatTheBusiestRankReceives) {

@@ -96,14 +96,14 @@ void KernelList::product(const Projection& p) {
 void KernelList::weight_gradient(const Projection& p, double in) {
   if (is_weight_gradient_apart(p) != (direction_ == Direction::kWeightGradient)) return;
   // What FSDP adds up is a shard, once it is reduced.
-  const bool sums = choice_.fuses_accumulation || plan_.micro_batches == 1 || plan_.job.strategy == Strategy::kFsdp;
-  const double out = sums ? 2 * sizes_.grad : sizes_.value;
+  const bool is_fused = choice_.fuses_accumulation || plan_.micro_batches == 1 || plan_.job.strategy == Strategy::kFsdp;
+  const double out = is_fused ? 2 * sizes_.grad : sizes_.value;
   KernelWork work = work_of(p, {.m = p.k, .n = p.n, .k = p.m, .in = in, .out = out, .batch = p.batch});
   work.operations = 2;  // and is added to what other micro-batches left
   const double weights = p.batch * p.k * p.n;
   work.exposed_bytes = weights * (out - sizes_.value);
   add(work);
-  if (sums) return;
+  if (is_fused) return;
   KernelWork sum = memory_kernel("accumulate", weights * (sizes_.value + 2 * sizes_.grad));
   sum.operations = 0;  // counted with the product
   add(sum);
