@@ -199,7 +199,7 @@ TEST(KernelModel, HostTimeFollowsReleaseAndExecution) {
 TEST(KernelModel, GradientsAreSummedByAKernelOfTheirOwn) {
   JobSpec job = llama(DataType::kBf16);
   job.grad_dtype = DataType::kFp32;
-  const double weights = 4096.0 * 2 * job.model.ffn + 4096.0 * job.model.ffn;
+  const double weights = 3 * 4096.0 * static_cast<double>(job.model.ffn);
   const auto bytes = [&](const TrainingPlan& plan, bool fuses) {
     const auto works = part_kernels(plan, ModelPart::kMlp, Direction::kBackward, {.fuses_accumulation = fuses});
     double sum = 0;
@@ -220,7 +220,7 @@ TEST(KernelModel, GradientsAreSummedByAKernelOfTheirOwn) {
 // 8 experts on 4 ranks: 1 ms and 2 x 0.1 ms forward, 1.5 times that backward.
 TEST(KernelModel, TheHostPaysForEachExpertOfARank) {
   SoftwareHistory software;
-  software.megatron["2024-01"] = {.expert_part = Duration::millis(1), .expert_launch = Duration::micros(100)};
+  software.megatron["2024-01"] = {.expert_part = Duration::micros(1000), .expert_launch = Duration::micros(100)};
   JobSpec job = llama(DataType::kBf16);
   job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 1024};
   TrainingPlan plan = plan_of(job, 1);
