@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // No run is faster than the bound of its plan, and a search that leaves out what bounds rule out finds what running every plan finds, on any
 // number of threads.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "sim/experiment/job_run.h"
 #include "sim/experiment/tune/plan_bound.h"
 #include "sim/experiment/tune/tune.h"
+#include "tests/property/max_min_random.h"
 #include "tests/support/random_scenarios.h"
 #include "tests/support/shipped.h"
 #include "tests/support/workload_fixtures.h"
@@ -16,20 +18,67 @@ namespace lockstep {
 namespace {
 
 // On the ideal network, where only kernels and their order take time, and on the network of the scenario.
-RC_GTEST_PROP(PlanBound, IsNeverAboveARun, ()) {
+void expect_bound_below_runs() {
   const test::RandomScenario s = test::draw_scenario();
   RC_LOG() << test::to_yaml(s);
   if (s.plan.has_profile()) RC_DISCARD("a profile has no plan to bound");
   const PreparedCluster prepared(s.cluster, s.seed);
-  const double bound =
-      cost_of(s.plan, performance_of(s.cluster.server->gpu, s.cluster.software, s.plan.job), pair_rates(prepared.network))
-          .bound_s;
+  const double bound = cost_of(s.plan, performance_of(*s.cluster.server, s.cluster.software, s.plan.job),
+                               pair_rates(build_healthy_network(s.cluster)))
+                           .bound_s;
   const auto step = [&](NetworkKind network) {
     return run_job(prepared, s.cluster, s.plan, {.network = network, .seed = s.seed, .compares_with_ideal = false}).step_time_s;
   };
   RC_ASSERT(bound > 0);
   RC_ASSERT(bound <= step(NetworkKind::kIdeal) + 1e-12);
   RC_ASSERT(bound <= step(s.network) + 1e-12);
+}
+
+TEST(PlanBound, IsNeverAboveARun) { test::check_property(300, expect_bound_below_runs); }
+
+// Jobs of one schedule on a short and a long pipeline, with few micro-batches and with more than a bound walks; of stages of unequal layers where the
+// schedule has them, and of two chunks where it need not have them.
+std::vector<JobSpec> jobs_of(PipelineSchedule schedule) {
+  std::vector<JobSpec> out;
+  for (const std::int64_t pp : {2, 3, 4, 6, 8}) {
+    if (is_bidirectional(schedule) && pp % 2 != 0) continue;
+    JobSpec job;
+    job.name = "tiny";
+    job.model = test::tiny(2 * pp);
+    job.seq_len = 512;
+    job.pp = pp;
+    job.gpus = pp;
+    job.schedule = schedule;
+    for (const std::int64_t m : {2 * pp, 4 * pp, 9 * pp + pp % 2}) {
+      job.gradient_accumulation = m;
+      out.push_back(job);
+      if (is_v_shaped(schedule)) continue;
+      ++out.emplace_back(job).model.layers;
+      if (schedule == PipelineSchedule::kOneForwardOneBackward && m % pp == 0) out.emplace_back(job).virtual_stages = 2;
+    }
+  }
+  return out;
+}
+
+// Alone on the ideal network, where the bound is nearest to the run.
+TEST(PlanBound, IsNeverAboveARunOfAnySchedule) {
+  using S = PipelineSchedule;
+  const ClusterSpec cluster = test::cluster("dgx-h100", {"nodes=1"});
+  const PreparedCluster prepared(cluster, 1);
+  const PairRates rates = pair_rates(prepared.network);
+  for (const S schedule : {S::kOneForwardOneBackward, S::kGpipe, S::kZeroBubbleH1, S::kZeroBubbleH2, S::kZeroBubbleV, S::kVHalf,
+                           S::kVMin, S::kDualPipe}) {
+    for (const JobSpec& job : jobs_of(schedule)) {
+      const TrainingPlan plan = test::plan_of(job, job.pp);
+      const double bound = cost_of(plan, performance_of(*cluster.server, cluster.software, plan.job), rates).bound_s;
+      const RunOptions options{.network = NetworkKind::kIdeal, .compares_with_ideal = false};
+      const double step = run_job(prepared, cluster, plan, options).step_time_s;
+      SCOPED_TRACE(fmt::format("{} pp {} v {} m {}, {} layers", to_text(schedule), job.pp, job.virtual_stages,
+                               plan.micro_batches, job.model.layers));
+      EXPECT_LE(bound, step + 1e-12);
+      EXPECT_GE(bound, 0.8 * step);
+    }
+  }
 }
 
 struct Problem {

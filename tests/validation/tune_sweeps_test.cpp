@@ -5,14 +5,18 @@
 // BLOOM 181B (72 layers of 14336) on 384 A100, February 2022: bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md, runs of
 // 02-25 and later with 2048 sequences. The fastest plan, tp 4 pp 12 mb 2, was run five times: 110.42 to 114.02 s, a spread of 3.3 %, within which plans
 // are equal.
-// GPT of 24 layers of 2048 on four A100: VIA-Research/vTrain, data/ground_truth_single.csv, all rows with 16 sequences.
+// GPT of 24 layers of 2048 on four A100: VIA-Research/vTrain, data/ground_truth_single.csv, all rows with 16 sequences. What such a row means,
+// recompute and software among it, is what the rules of validation/training/rules make of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "sim/experiment/training_rows/job_of_row.h"
 #include "sim/experiment/tune/tune.h"
 #include "tests/support/shipped.h"
 
@@ -36,9 +40,9 @@ const Times kVtrain = {{{2, 1, 4}, 0.336164}, {{1, 2, 2}, 0.381931}, {{4, 1, 8},
 Key key_of(const TunedPlan& p) { return {p.choice.tp, p.choice.pp, p.choice.micro_batch}; }
 
 // Every plan of the space that fits, the fastest first.
-std::vector<TunedPlan> plans(const ScenarioSpec& spec, std::vector<std::string> space_assignments) {
-  for (const char* fixed : {"recompute=full", "sequence_parallel=false", "virtual_stages=1"})
-    space_assignments.emplace_back(fixed);
+std::vector<TunedPlan> plans(const ScenarioSpec& spec, std::vector<std::string> space_assignments,
+                             const char* recompute = "recompute=full") {
+  for (const char* fixed : {recompute, "sequence_parallel=false", "virtual_stages=1"}) space_assignments.emplace_back(fixed);
   Diagnostics d;
   const std::optional<std::int64_t> batch = global_batch_of(*spec.job, spec.cluster, d);
   const std::optional<PlanSpace> space =
@@ -53,6 +57,45 @@ ScenarioSpec load(ScenarioRequest request) {
   const std::optional<ScenarioSpec> spec = load_unresolved(request, context);
   if (!spec) throw std::runtime_error(test::messages(d));
   return *spec;
+}
+
+// One of the rows as published: of tp 2 and pp 2, so that the rules of tensor parallelism and of pipelines apply to it.
+RowJob vtrain_row() {
+  TrainingRow row;
+  row.source = "vtrain-ground-truth-single";
+  row.line = 151;
+  for (const auto& [column, cell] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"source", "VIA-Research/vTrain data/ground_truth_single.csv row 289"},
+           {"model", "GPT"},
+           {"layers", "24"},
+           {"hidden", "2048"},
+           {"heads", "16"},
+           {"kv_heads", "16"},
+           {"ffn", "8192"},
+           {"vocab", "50257"},
+           {"seq_len", "1024"},
+           {"gpu_type", "A100"},
+           {"n_gpus", "4"},
+           {"gpus_per_node", "8"},
+           {"fabric", "single node 8xA100 NVLink"},
+           {"tp", "2"},
+           {"pp", "2"},
+           {"vpp", "1"},
+           {"dp", "1"},
+           {"micro_batch", "4"},
+           {"global_batch", "16"},
+           {"recompute", "full (use_checkpoint true in validation configs)"},
+           {"seq_parallel", "no"},
+           {"iteration_time_s", "0.416299"},
+           {"tokens_per_s_per_gpu", "9839.09"},
+           {"notes", "measured; 1F1B"}}) {
+    row.set(column, cell);
+  }
+  Diagnostics d;
+  const TrainingRules rules = read_training_rules(test::shipped(), d);
+  if (d.has_errors()) throw std::runtime_error(test::messages(d));
+  if (const std::string why = correct(row, rules); !why.empty()) throw std::runtime_error(why);
+  return job_of_row(row, rules, test::shipped());
 }
 
 // The first of `found` that was measured.
@@ -95,16 +138,12 @@ TEST(PublishedSweeps, BloomOn384GpusFindsAPlanAsFastAsTheFastest) {
 // Of the plans that were measured the search puts the fastest first. What it finds beside them was not run: one that it puts before must be the same
 // cut with larger micro-batches, or no pipeline and no tensor parallelism at all.
 TEST(PublishedSweeps, VtrainOnFourGpusFindsTheFastest) {
-  const std::string model =
-      "job.model={layers: 24, hidden: 2048, heads: 16, kv_heads: 16, head_dim: 128, ffn: 8192, vocab: 50257, max_positions: "
-      "1024, "
-      "gated: false, tied_embeddings: true, linear_biases: true, dropout: true, norm: layer, positions: learned}";
-  const ScenarioSpec spec =
-      load({.cluster = "dgx-a100",
-            .job = "gpt-22b-megatron",
-            .assignments = {"cluster.nodes=1", model, "job.gpus=4", "job.seq_len=1024", "job.global_batch=16",
-                            "job.attention=unfused", "job.overlap_grad_reduce=false", "job.precision=fp16"}});
-  const std::vector<TunedPlan> found = plans(spec, {"tp=1,2,4", "pp=1,2,4", "micro_batch=1,2,4,8", "data_parallel=ddp"});
+  const RowJob row = vtrain_row();
+  ASSERT_EQ(row.refusal, "");
+  const ScenarioSpec spec{.name = "vtrain", .cluster = row.cluster, .job = row.plan.job};
+  const char* recompute = spec.job->recompute == Recompute::kNone ? "recompute=none" : "recompute=full";
+  const std::vector<TunedPlan> found =
+      plans(spec, {"tp=1,2,4", "pp=1,2,4", "micro_batch=1,2,4,8", "data_parallel=ddp"}, recompute);
   const TunedPlan& first = first_measured(found, kVtrain);
   EXPECT_EQ(kVtrain.at(key_of(first)), least(kVtrain)) << first.text;
   for (const TunedPlan& p : found) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <tuple>
 
+#include "workloads/parallel/schedule_kind.h"
 #include "workloads/schedule/job_program.h"
 
 namespace lockstep {
@@ -27,6 +28,7 @@ struct StageTimes {
   std::int64_t tail = 0;
   std::int64_t mid = 0;
   std::int64_t after_sent = 0;  // total - sent
+  bool passes_on = false;       // the last message to the stage before waits for the last one from the next
   bool waits_to_begin = false;
   std::array<double, kStreamCount> comm = {};
 };
@@ -52,12 +54,26 @@ struct Behind {
   std::int64_t from_next = 0;
 };
 
+// A rank and those of the stages before and after it, round the pipeline.
+struct Neighbours {
+  Rank own;
+  Rank prev;
+  Rank next;
+};
+Neighbours neighbours(const TrainingPlan& plan, std::int64_t stage) {
+  const auto rank = [&](std::int64_t s) {
+    return plan.layout.rank_of({.pp = static_cast<std::uint32_t>((s + plan.pp()) % plan.pp())});
+  };
+  return {.own = rank(stage), .prev = rank(stage - 1), .next = rank(stage + 1)};
+}
+
 // Walks the program of one rank and carries along what every wait, also over other streams, implies.
 class StageWalk final : public OpSink {
  public:
-  StageWalk(const Program& program, Rank rank, const PairRates& rates) : program_(program), rank_(rank), rates_(rates) {
+  StageWalk(const Program& program, const Neighbours& ranks, const PairRates& rates)
+      : program_(program), ranks_(ranks), rates_(rates) {
     ProgramCursor cursor;
-    while (program.expand(rank, cursor, *this)) {
+    while (program.expand(ranks.own, cursor, *this)) {
     }
     finish();
   }
@@ -79,7 +95,8 @@ class StageWalk final : public OpSink {
         add_send(stream, op);
         break;
       case OpKind::kRecv:
-        ++(stream == Stream::kPpRecvPrev ? now.from_prev : now.from_next);
+        if (stream == Stream::kPpRecvPrev && op.peer == ranks_.prev) ++now.from_prev;
+        if (stream == Stream::kPpRecvNext && op.peer == ranks_.next) ++now.from_next;
         break;
       case OpKind::kBarrier:
         break;
@@ -108,11 +125,13 @@ class StageWalk final : public OpSink {
   }
 
   void add_send(Stream stream, const Op& op) {
-    const std::int64_t kernels = now_[index_of(stream)].kernels;
-    if (stream == Stream::kPpSendNext && !has_sent_) times_.head = kernels;
-    if (stream == Stream::kPpSendNext) has_sent_ = true;
-    if (stream == Stream::kPpSendPrev) last_sent_ = kernels;
-    const bool stays = node_of(op.peer) == node_of(rank_);
+    const Behind& now = now_[index_of(stream)];
+    if (stream == Stream::kPpSendNext && op.peer == ranks_.next) {
+      if (!has_sent_) times_.head = now.kernels;
+      has_sent_ = true;
+    }
+    if (stream == Stream::kPpSendPrev && op.peer == ranks_.prev) last_sent_ = now;
+    const bool stays = node_of(op.peer) == node_of(ranks_.own);
     times_.comm[index_of(stream)] += kStartSeconds + static_cast<double>(op.bytes) / (stays ? rates_.inside : rates_.outside);
   }
 
@@ -133,7 +152,7 @@ class StageWalk final : public OpSink {
     std::vector<Rank> members;
     program_.members(comm, members);
     std::int64_t here = 0;
-    for (const Rank r : members) here += node_of(r) == node_of(rank_) ? 1 : 0;
+    for (const Rank r : members) here += node_of(r) == node_of(ranks_.own) ? 1 : 0;
     Group group{.size = static_cast<double>(members.size()), .rate = rates_.inside};
     if (here < std::ssize(members)) group.rate = std::min(rates_.inside, rates_.outside * static_cast<double>(here));
     return groups_.emplace(comm.value(), group).first->second;
@@ -143,38 +162,39 @@ class StageWalk final : public OpSink {
 
   void finish() {
     times_.total = compute().kernels;
-    times_.after_sent = times_.total - last_sent_;
-    // Nothing is said about the end where the last message is not waited for.
-    if (compute().from_next != now_[index_of(Stream::kPpRecvNext)].from_next) return;
-    times_.tail = times_.total - last_received_;
-    times_.mid = std::max<std::int64_t>(0, last_sent_ - last_received_);
+    times_.after_sent = times_.total - last_sent_.kernels;
+    const std::int64_t received = now_[index_of(Stream::kPpRecvNext)].from_next;
+    if (received == 0) return;
+    if (compute().from_next == received) times_.tail = times_.total - last_received_;
+    times_.passes_on = last_sent_.from_next == received;
+    if (times_.passes_on) times_.mid = std::max<std::int64_t>(0, last_sent_.kernels - last_received_);
   }
 
   const Program& program_;
-  Rank rank_;
+  Neighbours ranks_;
   const PairRates& rates_;
   StageTimes times_;
   bool has_sent_ = false;
   std::int64_t last_received_ = 0;
-  std::int64_t last_sent_ = 0;
+  Behind last_sent_;
   std::array<Behind, kStreamCount> now_ = {};
   std::array<std::vector<Behind>, kStreamCount> done_;  // by operation
   std::map<std::uint32_t, Group> groups_;
 };
 
-// All stages; those that hold the same are walked once.
+// All stages. With one chunk and undivided backward passes those that hold the same end alike and are walked once; orders that put off
+// gradients of weights put off more of them the later the stage.
 std::vector<StageTimes> walk(const TrainingPlan& plan, const GpuPerformance& gpu, const PairRates& rates) {
   const std::unique_ptr<Program> program = make_program(plan, gpu);
+  // Neither layers of a model with experts nor chunks of stages with as many layers are all alike.
+  const bool differ = plan.job.model.moe || plan.chunks() > 1 || plan.splits_passes();
   std::map<std::tuple<std::int64_t, bool, bool, std::int64_t>, StageTimes> known;
   std::vector<StageTimes> out;
   for (std::int64_t s = 0; s < plan.pp(); ++s) {
-    // Layers of a model with experts are not all alike.
-    const std::tuple key{plan.stage_layers[static_cast<std::size_t>(s)], plan.is_first(s), plan.is_last(s),
-                         plan.job.model.moe ? s : 0};
+    const std::tuple key{plan.stage_layers[static_cast<std::size_t>(s)], plan.is_first(s), plan.is_last(s), differ ? s : 0};
     auto found = known.find(key);
     if (found == known.end()) {
-      const Rank rank = plan.layout.rank_of({.pp = static_cast<std::uint32_t>(s)});
-      found = known.emplace(key, StageWalk(*program, rank, rates).times()).first;
+      found = known.emplace(key, StageWalk(*program, neighbours(plan, s), rates).times()).first;
     }
     out.push_back(found->second);
   }
@@ -183,7 +203,8 @@ std::vector<StageTimes> walk(const TrainingPlan& plan, const GpuPerformance& gpu
 
 std::vector<StageTimes> stage_times(const TrainingPlan& plan, const GpuPerformance& gpu, const PairRates& rates) {
   const std::int64_t few = 2 * plan.pp();
-  if (plan.micro_batches <= 2 * few) return walk(plan, gpu, rates);
+  // Where the passes of a V go is the outcome of a list scheduler, so its end is not known to be that of fewer micro-batches.
+  if (plan.micro_batches <= 2 * few || is_v_shaped(plan.job.schedule)) return walk(plan, gpu, rates);
   TrainingPlan small = plan;
   small.micro_batches = few;
   const std::vector<StageTimes> once = walk(small, gpu, rates);
@@ -207,10 +228,10 @@ std::int64_t lower_bound(const std::vector<StageTimes>& stages) {
     if (s > 0 && stages[s].waits_to_begin) begin[s] = begin[s - 1] + stages[s - 1].head;
     bound = std::max(bound, begin[s] + stages[s].total);
   }
-  std::int64_t last = 0;  // message to the stage before
+  std::int64_t last = 0;  // message to the stage before leaves
   for (std::size_t s = stages.size(); s-- > 1;) {
     const std::int64_t sent = begin[s] + stages[s].total - stages[s].after_sent;
-    last = std::max(sent, s + 1 < stages.size() ? last + stages[s].mid : 0);
+    last = std::max(sent, s + 1 < stages.size() && stages[s].passes_on ? last + stages[s].mid : 0);
     bound = std::max(bound, last + stages[s - 1].tail);
   }
   return bound;

@@ -87,7 +87,7 @@ class Search {
   }
 
   void estimate() {
-    const PairRates rates = pair_rates(prepared_.network);
+    const PairRates rates = pair_rates(build_healthy_network(spec_.cluster));
     // A GPU may be a little faster than its kind (gpu_variation, sampled); a bound counts on all being as fast.
     const std::vector<std::int64_t> slowdowns = gpu_slowdowns(spec_.cluster, options_.seed);
     const auto least = std::min_element(slowdowns.begin(), slowdowns.end());
