@@ -22,7 +22,7 @@ constexpr Cause kCauses[] = {
     {TimeClass::kCp, "context-parallel communication", "a smaller cp"},
     {TimeClass::kEp, "expert all-to-all", "experts closer together"},
     {TimeClass::kBubble, "the pipeline bubble", "more micro-batches per step or fewer stages"},
-    {TimeClass::kHost, "the host, which starts kernels more slowly than they run,",
+    {TimeClass::kHost, "a host that starts kernels more slowly than they run",
      "a larger micro-batch, or execution: cuda_graphs"},
 };
 

@@ -150,6 +150,7 @@ std::string correlation(const SuiteResult& r, const std::string& source) {
 
 std::string headline_text(const SuiteResult& r) {
   const Headline h = headline(r);
+  if (h.sources == 0) return fmt::format("no counted source has {} rows", kLeastRows);
   return fmt::format("average over the {} counted sources of at least {} rows: median {:.1f} %, mean {:.1f} %", h.sources,
                      kLeastRows, 100 * h.median_abs_error, 100 * h.mean_abs_error);
 }
@@ -294,8 +295,11 @@ std::string to_json(const SuiteResult& r) {
     j["eligible"] =
         r.predictions.size() + static_cast<std::size_t>(std::count_if(r.skipped.begin(), r.skipped.end(),
                                                                       [](const SkippedRow& s) { return s.is_eligible; }));
-    j["headline"] = {
-        {"sources", h.sources}, {"average_median_abs_error", h.median_abs_error}, {"average_mean_abs_error", h.mean_abs_error}};
+    j["headline"] = {{"sources", h.sources}};
+    if (h.sources > 0) {
+      j["headline"]["average_median_abs_error"] = h.median_abs_error;
+      j["headline"]["average_mean_abs_error"] = h.mean_abs_error;
+    }
   }
   if (has_sizes(r)) add_sizes(r, j);
   for (const SignTest& s : r.signs) j["signs"].push_back(sign_json(s));

@@ -79,6 +79,7 @@ inline void draw_experts(JobSpec& job, std::int64_t dp) {
   job.ep = draw_one({1, 2, 4, 8});
   while (ranks % job.ep != 0) job.ep /= 2;
   if (job.ep > 1 || job.expert_tp != job.tp) job.shard_group.reset();
+  job.expert_skew = std::min(job.expert_skew, static_cast<double>(job.ep));
   if (job.ep == 1) return;
   if (draw_chance(2)) job.expert_dispatch = ExpertDispatch::kDeduplicated;
   job.overlap_shared_expert = job.model.moe->shared_ffn > 0 && draw_chance(2);

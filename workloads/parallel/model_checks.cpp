@@ -59,6 +59,12 @@ void check_experts(const JobSpec& job, const ReportFault& report) {
   if (job.overlap_shared_expert && moe.shared_ffn == 0) {
     report("overlap_shared_expert", "the model has no shared expert", "leave it out");
   }
+  // The busiest rank cannot receive more than all ranks together.
+  if (job.expert_skew > static_cast<double>(job.ep)) {
+    report(
+        "expert_skew", fmt::format("the busiest of {} ranks would receive {} times the mean", job.ep, job.expert_skew),
+        job.ep == 1 ? "leave it out: one rank holds all experts" : fmt::format("at most {}, all tokens on one rank", job.ep));
+  }
   if (job.ep == 1) {
     const auto needs_ep = [&](bool is_default, std::string_view key) {
       if (!is_default) report(key, "with ep 1 no tokens are exchanged", "leave it out, or set ep above 1");

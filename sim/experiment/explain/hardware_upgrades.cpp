@@ -118,11 +118,15 @@ AppliedUpgrade host(const UpgradeCase& base, const TrainingPlan& plan) {
     for (auto& [date, release] : *releases) {
       release.launch = halved(release.launch);
       release.expert_part = halved(release.expert_part);
+      release.expert_launch = halved(release.expert_launch);
       release.step = halved(release.step);
     }
   }
   const SoftwareRelease used = release_of(base.cluster.software, base.job);
-  if (used.launch == Duration() && used.step == Duration()) return not_applied("the software costs the host nothing");
+  if (used.launch == Duration() && used.step == Duration() && used.expert_part == Duration() &&
+      used.expert_launch == Duration()) {
+    return not_applied("the software costs the host nothing");
+  }
   return applied(std::move(c));
 }
 

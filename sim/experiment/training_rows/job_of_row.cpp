@@ -206,16 +206,26 @@ class JobWriter {
     return is_old || contains(dtype, "FP16") ? "fp16" : "bf16";
   }
 
-  RowJob resolve(Diagnostics& d) {
+  [[nodiscard]] bool read(JobSpec& job, Diagnostics& d) const {
     Document document = Document::empty_map("row");
     for (const std::string& a : assignments_) document.set(a, d);
     ReadContext context(d, &library_);
+    return !d.has_errors() && job_fields().read_document(document, job, context) && !d.has_errors();
+  }
+  RowJob refuse_as(const Diagnostics& d) {
+    const Diagnostic& first = d.items().front();
+    return refuse(first.path.empty() ? first.message : fmt::format("{}: {}", first.path, first.message));
+  }
+
+  RowJob resolve(Diagnostics& d) {
     JobSpec job;
-    if (d.has_errors() || !job_fields().read_document(document, job, context) || d.has_errors()) {
-      const Diagnostic& first = d.items().front();
-      return refuse(first.path.empty() ? first.message : fmt::format("{}: {}", first.path, first.message));
-    }
-    set_geometry(job.model);
+    if (!read(job, d)) return refuse_as(d);
+    // The row's sizes go over those of the shipped model, by the rules of the schema as well.
+    if (const std::string why = set_geometry(job.model); !why.empty()) return refuse(why);
+    JobSpec sized;
+    if (!read(sized, d)) return refuse_as(d);
+    job = std::move(sized);
+    job.model.name = row_.text("model");
     job.name = row_.text("model");
     std::string reason;
     const ClusterSize size(job_.cluster.gpus(), job_.cluster.server->gpus);
@@ -235,19 +245,25 @@ class JobWriter {
     return std::move(job_);
   }
 
-  // The row's cells over the shipped model.
-  void set_geometry(TransformerSpec& m) const {
-    const TransformerSpec base = m;
-    m.name = row_.text("model");
-    m.layers = row_.integer("layers").value_or(base.layers);
-    m.hidden = row_.integer("hidden").value_or(base.hidden);
-    m.heads = row_.integer("heads").value_or(base.heads);
-    const bool is_same = m.hidden == base.hidden && m.heads == base.heads;
-    m.kv_heads = row_.integer("kv_heads").value_or(is_same ? base.kv_heads : m.heads);
-    m.head_dim = is_same ? base.head_dim : m.hidden / m.heads;
-    m.ffn = row_.integer("ffn").value_or(is_same ? base.ffn : 4 * m.hidden);
-    m.vocab = row_.integer("vocab").value_or(base.vocab);
-    m.max_positions = std::max(m.max_positions, cells_.seq_len);
+  // Adds assignments of the row's cells to those of the shipped model `base`; a column job.model.KEY goes before them. The reason where they make no
+  // model.
+  std::string set_geometry(const TransformerSpec& base) {
+    const std::int64_t hidden = row_.integer("hidden").value_or(base.hidden);
+    const std::int64_t heads = row_.integer("heads").value_or(base.heads);
+    const bool is_same = hidden == base.hidden && heads == base.heads;
+    if (!is_same && hidden % heads != 0) return fmt::format("hidden {} is not divisible by {} heads", hidden, heads);
+    for (const auto& [key, value] :
+         {std::pair<const char*, std::int64_t>("layers", row_.integer("layers").value_or(base.layers)),
+          {"hidden", hidden},
+          {"heads", heads},
+          {"kv_heads", row_.integer("kv_heads").value_or(is_same ? base.kv_heads : heads)},
+          {"head_dim", is_same ? base.head_dim : hidden / heads},
+          {"ffn", row_.integer("ffn").value_or(is_same ? base.ffn : 4 * hidden)},
+          {"vocab", row_.integer("vocab").value_or(base.vocab)},
+          {"max_positions", std::max(base.max_positions, cells_.seq_len)}}) {
+      if (row_.is_blank(fmt::format("job.model.{}", key))) set(fmt::format("model.{}", key), value);
+    }
+    return {};
   }
 
   [[nodiscard]] std::string what() const {

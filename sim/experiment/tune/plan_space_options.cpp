@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/field_table.h"
 #include "sim/experiment/tune/plan_space.h"
@@ -98,7 +99,14 @@ std::optional<PlanSpace> PlanSpace::make(JobSpec job, std::int64_t global_batch,
                                          const std::vector<std::string>& assignments, Diagnostics& d) {
   const std::size_t errors = d.error_count();
   PlanSpace space(std::move(job), global_batch, cluster);
-  for (const std::string& assignment : assignments) space.assign(assignment, d);
+  std::set<std::string> keys;
+  for (const std::string& assignment : assignments) {
+    const std::string key = assignment.substr(0, assignment.find('='));
+    if (!keys.insert(key).second) {
+      d.error({"--space " + assignment, 0, 0}, key, "has its values already", fmt::format("one list: --space {}=V,V", key));
+    }
+    space.assign(assignment, d);
+  }
   if (d.error_count() > errors) return std::nullopt;
   return space;
 }
