@@ -30,10 +30,10 @@ LaunchSettings settings_of(const Arguments& arguments) {
   return settings;
 }
 
-std::string header(const std::string& kind, const std::string& file, std::string_view from) {
+std::string header(const std::string& kind, const std::string& file, std::string_view from, std::string_view remark) {
   const std::string name = file == "-" ? "standard input" : std::filesystem::path(file).filename().string();
-  return fmt::format("# Imported by lockstep import {}. Comments say where a value comes from.\nkind: {}\nwhat: {}\n", from,
-                     kind, Codec<std::string>::print(name));
+  return fmt::format("# Imported by lockstep import {}.{}\nkind: {}\nwhat: {}\n", from, remark, kind,
+                     Codec<std::string>::print(name));
 }
 
 // Of a configuration printed with origins: what somebody set. Sections of which nothing is left go as well.
@@ -80,7 +80,8 @@ std::string import_megatron(const VerbContext& context, const std::string& file,
   throw_if_errors(d);
   ConfigPrinter printer(origins);
   job_fields().print(job, printer);
-  const std::string text = header("job", file, "megatron") + without_defaults(printer.text());
+  const std::string text =
+      header("job", file, "megatron", " Comments say where a value comes from.") + without_defaults(printer.text());
   check_document(context, text, job_fields(), origins);
   return text;
 }
@@ -94,7 +95,7 @@ std::string import_huggingface(const VerbContext& context, const std::string& fi
   throw_if_errors(d);
   ConfigPrinter printer;
   model_fields().print(model, printer);
-  const std::string text = header("model", file, "huggingface") + printer.text();
+  const std::string text = header("model", file, "huggingface", "") + printer.text();
   check_document(context, text, model_fields(), read);
   return text;
 }

@@ -98,6 +98,23 @@ SuiteResult run_tables(const VerbContext& context, const Suite& suite, const std
   return suite.run_files(files, is_whole, context.library, options, diagnostics);
 }
 
+// What --source and --rows ask for and no table has.
+std::string nothing_chosen(const Arguments& arguments) {
+  std::string what = "no row is eligible";
+  if (arguments.has("rows")) what = fmt::format("--rows {}: {}", arguments.text("rows"), what);
+  if (arguments.has("source")) what = fmt::format("--source {}: {}", arguments.text("source"), what);
+  return what;
+}
+
+// "tables: a, b".
+std::string names_of(const std::vector<std::string>& files) {
+  std::string text = "tables:";
+  for (const std::string& file : files) {
+    text += fmt::format("{} {}", text.ends_with(':') ? "" : ",", std::filesystem::path(file).stem().string());
+  }
+  return text;
+}
+
 int run(const VerbContext& context) {
   const Arguments& arguments = context.arguments;
   const Suite* suite = nullptr;
@@ -124,6 +141,7 @@ int run(const VerbContext& context) {
   if (is_empty) {
     for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
   }
+  if (is_empty && is_whole && suite->run_files) throw UserError(nothing_chosen(arguments), names_of(files));
   if (is_empty) throw UserError(fmt::format("{}: no row is eligible", file), "eligible: " + result.rule);
   if (const std::string chart = arguments.text("chart"); !chart.empty()) {
     WholeFile picture(chart);
@@ -138,6 +156,10 @@ int run(const VerbContext& context) {
   if (const std::string limit = arguments.text("fail-above"); !limit.empty()) {
     const Parsed<Fraction> bound = parse_fraction(limit);
     if (!bound) throw UserError(fmt::format("--fail-above: {}", bound.error), bound.hint);
+    if (bound.value->value > 1 && !limit.ends_with('%')) {
+      throw UserError(fmt::format("--fail-above: '{}' would be {:.0f} %", limit, 100 * bound.value->value),
+                      "write the sign: 5%");
+    }
     double worst = 0;
     for (const Prediction& p : result.predictions) worst = std::max(worst, std::abs(p.error()));
     if (worst > bound.value->value) {
@@ -174,7 +196,7 @@ Verb validate_verb() {
             .doc = "of training: simulations side by side; one per core if absent",
             .short_name = 'j'},
            {.name = "chart", .value_name = "FILE.svg", .doc = "draw predicted over measured, a strip per source"},
-           {.name = "fail-above", .value_name = "PERCENT", .doc = "exit 1 when any row's error is larger"},
+           {.name = "fail-above", .value_name = "SHARE", .doc = "like 5%: exit 1 when any row's error is larger"},
            {.name = "leave-one-out", .doc = "of collectives: the error of each table by constants fitted to the other tables"},
            format_option({"table", "json", "csv", "md"})},
       .run = run};

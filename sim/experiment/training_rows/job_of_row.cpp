@@ -31,6 +31,15 @@ std::string lora_rank(const TrainingRow& row) {
   return name.substr(1);
 }
 
+// "full (every layer)" is full.
+std::optional<std::string_view> recompute_of(std::string_view cell) {
+  const std::string_view word = cell.substr(0, cell.find_first_of(" ("));
+  for (const std::string_view known : {"full", "selective", "none"}) {
+    if (word == known) return known;
+  }
+  return {};
+}
+
 // "4" where a cell is blank but the shipped model has it; nothing where neither does.
 class JobWriter {
  public:
@@ -41,6 +50,9 @@ class JobWriter {
     job_.software = software_of(row_, rules_);
     if (!has_measured_step(row_)) return refuse("no time of a step, tokens per second or TFLOP/s");
     if (contains(row_.text("notes"), "per-layer")) return refuse("times one layer, not a step");
+    if (const std::string_view said = row_.text("recompute"); !said.empty() && !recompute_of(said)) {
+      return refuse(fmt::format("recompute is '{}': full, selective or none", said));
+    }
     cells_ = plan_cells(row_);
     if (!cells_.missing.empty()) return refuse(cells_.missing);
     name_model();
@@ -78,16 +90,29 @@ class JobWriter {
       }
     }
     const bool has_geometry = row_.integer("layers") && row_.integer("hidden") && row_.integer("heads");
-    if (rule != nullptr) {
+    if (const std::string shipped = shipped_model(); rule != nullptr && !has_geometry && !is_exact(*rule) && !shipped.empty()) {
+      model_ = shipped;
+    } else if (rule != nullptr) {
       // A family lends what its members share; their sizes are in the row, or all of them in the shipped model.
       if (has_geometry || is_exact(*rule)) model_ = rule->model;
       set_ = rule->set;
-    } else if (has_geometry) {
+    } else if (!has_geometry) {
+      model_ = shipped_model();
+    } else {
       const bool is_plain = row_.integer("ffn").value_or(4 * *row_.integer("hidden")) == 4 * *row_.integer("hidden") &&
                             row_.integer("kv_heads").value_or(*row_.integer("heads")) == *row_.integer("heads");
       model_ = is_plain ? kDense : kGated;
     }
     if (model_.empty()) model_refusal_ = "layers, hidden size and heads are not published";
+  }
+
+  // Of the name in the row, "LLAMA3_70B" as well; empty where none is.
+  [[nodiscard]] std::string shipped_model() const {
+    const std::string name = squeezed(row_.text("model"));
+    for (const ConfigEntry& e : library_.entries("model")) {
+      if (squeezed(e.name) == name) return e.name;
+    }
+    return {};
   }
 
   // "Kimi_K2" is kimi-k2 and no other; "LLAMA3_70B" is of the family of llama3-8b.
@@ -175,7 +200,7 @@ class JobWriter {
     if (recompute.empty()) {
       set_usual("recompute");
     } else {
-      set("recompute", recompute.starts_with("full") ? "full" : recompute.starts_with("selective") ? "selective" : "none");
+      set("recompute", *recompute_of(recompute));
     }
     set_usual("attention");
     set("precision", precision());

@@ -13,11 +13,13 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kNeeded[] = {"source", "gpu_type", "n_gpus"};
-constexpr std::string_view kBlankWords[] = {"n/a", "NA", "None", "N/A"};
+constexpr std::string_view kBlankWords[] = {"n/a", "NA", "None", "N/A", "not stated"};
 // What makes two lines one run, the measured values last.
 constexpr std::string_view kIdentity[] = {"model",       "layers",       "hidden", "heads",     "seq_len",     "gpu_type",
                                           "n_gpus",      "tp",           "pp",     "vpp",       "cp",          "ep",
                                           "micro_batch", "global_batch", "dtype",  "recompute", "seq_parallel"};
+// ... of which a blank is not whatever another line says.
+constexpr std::string_view kStated[] = {"model", "n_gpus", "recompute"};
 constexpr std::string_view kMeasured[] = {"iteration_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu"};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -142,8 +144,12 @@ bool is_repeat(const TrainingRow& a, const TrainingRow& b) {
   for (const std::string_view column : kMeasured) {
     if (a.text(column) != b.text(column)) return false;
   }
+  const auto is_stated = [](std::string_view column) {
+    return std::find(std::begin(kStated), std::end(kStated), column) != std::end(kStated);
+  };
   return std::all_of(std::begin(kIdentity), std::end(kIdentity), [&](std::string_view column) {
-    return a.is_blank(column) || b.is_blank(column) || a.text(column) == b.text(column);
+    if (a.text(column) == b.text(column)) return true;
+    return !is_stated(column) && (a.is_blank(column) || b.is_blank(column));
   });
 }
 

@@ -72,7 +72,7 @@ class Search {
         if (group.plans++ == 0) group = {.reason = reason, .plans = 1, .example = space_.text(choice)};
         return;
       }
-      const std::int64_t bytes = peak_memory(*plan).total();
+      const std::int64_t bytes = peak_memory(*plan).needed();
       (bytes <= capacity() ? candidates_ : too_large_).push_back({choice, {}, bytes});
     });
     for (auto& [reason, group] : groups) result_.unresolved.push_back(std::move(group));
