@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Operations that the host starts, counted in Megatron-LM: the tokens of a micro-batch come to the GPU, are broadcast to tensor-parallel
+// Operations that the host starts, counted from memory of Megatron-LM, about: the tokens of a micro-batch come to the GPU, are broadcast to tensor-parallel
 // ranks and masked, then looked up, with their positions; the loss is a maximum, a mask, exponentials, sums, logarithms, one by one, and a
 // mean over tokens and replicas.
 constexpr double kBatchOperations = 24;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kUsualNode = 8;
 constexpr std::string_view kReference = "InfiniBand";
 
-// GPUs of every row differ: topology/gpu_variation.h.
+// GPUs of every row differ: topology/gpu_variation.h. A judgement, the same for all rows: no table says how much its GPUs differed.
 constexpr Fraction kUsualVariation{0.01};
 
 std::string compute_fabric(std::string_view fabric) {
