@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/command_line.h"
@@ -14,7 +15,13 @@
 
 namespace {
 
-extern "C" void exit_interrupted(int) { ::_exit(lockstep::cli::kInterrupted); }
+extern "C" void exit_interrupted(int) {
+  constexpr std::string_view kPlain = "\nlockstep: interrupted\n";
+  constexpr std::string_view kGoesOn = "\nlockstep: interrupted; the same command goes on from here\n";
+  const std::string_view text = lockstep::cli::goes_on_when_repeated ? kGoesOn : kPlain;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(lockstep::cli::kInterrupted);
+}
 
 // Arrays that grow by doubling stay on the heap, where realloc() extends them in place, and freed memory is kept: a simulation grows, then
 // ends. Saves an eighth of the solver's time on 16,384 flows in page faults (scripts/bench/flow).

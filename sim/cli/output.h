@@ -4,12 +4,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <ostream>
 #include <stdexcept>
 #include <streambuf>
 #include <string>
 
 namespace lockstep::cli {
+
+// Whether an interrupted command goes on where it stopped when it is given again; said by the handler of SIGINT.
+inline std::atomic<bool> goes_on_when_repeated{false};
 
 class OutputError : public std::runtime_error {
  public:

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "sim/cli/common_options.h"
+#include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/sweep/sweep_files.h"
@@ -129,6 +130,7 @@ int run_sweep(const VerbContext& context) {
     if (!PointStore::is_in(from)) throw UserError(fmt::format("--merge: {} has no store.sqlite", from), "a folder of --out");
   }
   PointStore store(folder, PointStore::Access::kWrite);
+  goes_on_when_repeated = true;
   PointStatuses statuses(sweep.size());
   SweepProgress progress;
   if (merged.empty()) progress = run_points(sweep, points, store, folder, options, statuses);

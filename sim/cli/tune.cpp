@@ -9,6 +9,7 @@
 #include "base/field_table.h"
 #include "base/write_file.h"
 #include "sim/cli/common_options.h"
+#include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/tune/tune.h"
@@ -151,6 +152,7 @@ int run_tune(const VerbContext& context) {
       .version = LOCKSTEP_VERSION,
       .on_progress = [&line](const TuneProgress& p) { line.show([&p](double seconds) { return progress_text(p, seconds); }); }};
   if (arguments.has("out")) options.folder = arguments.text("out");
+  goes_on_when_repeated = options.folder.has_value();
   const TuneReport report = report_of(context, problem, tune(problem.spec, problem.space, options));
   line.clear();
   Diagnostics idle;

@@ -3,8 +3,8 @@
 // stands beside the measured one. Rows are independent and run side by side; results are in the order of the rows.
 //
 // A source is one table. Rows of models with experts, of LoRA where it is most of a table, and of the ZeRO-3 of 2021 are sources of their own; the
-// last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one model, GPU, sequence
-// length, data type and software.
+// last, which was bound by its software, is reported and enters no average. A sweep is the rows of a source with one GPU, sequence
+// length, data type and software; its plans are those of one model.
 //
 // Sign tests (training_rows/sign_tests.h) are part of the whole suite; as a source, `training-signs` is they alone with the rows they are about.
 #include <fmt/core.h>
@@ -76,7 +76,7 @@ class TrainingSuite {
     for (TrainingRow& row : kept) candidates_.push_back({.row = std::move(row), .job = {}, .seconds = {}});
   }
 
-  SuiteResult run(bool is_whole) {
+  SuiteResult run(bool is_shipped) {
     // Cheap, and what decides which rows there are.
     in_parallel(candidates_.size(), options_.threads,
                 [&](std::size_t i) { candidates_[i].job = job_of_row(candidates_[i].row, rules_, library_); });
@@ -94,7 +94,10 @@ class TrainingSuite {
       if (options_.on_progress) options_.on_progress(done, order.size());
     });
     for (const Candidate& c : candidates_) report(c);
-    if (is_whole && !is_only_signs_) add_limits();
+    if (!is_only_signs_ && options_.lines.empty() && is_shipped) {
+      if (source_.empty()) add_limits_of_all();
+      add_limits_of_sources();
+    }
     if (signs_) signs_->add_to(result_);
     return std::move(result_);
   }
@@ -183,6 +186,8 @@ class TrainingSuite {
     const TrainingPlan& plan = c.job.plan;
     const TransformerSpec& m = plan.job.model;
     const auto tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len);
+    const std::string sweep = fmt::format("{} {} {} {}", c.job.software.released, plan.job.seq_len, c.row.text("gpu_type"),
+                                          c.row.text("dtype"));
     result_.predictions.push_back(
         {.source = source,
          .row = c.row.line,
@@ -191,8 +196,8 @@ class TrainingSuite {
          .measured = c.job.measured_s,
          .predicted = *c.seconds,
          .remark = c.row.remark,
-         .sweep = fmt::format("{} {} {} {} {} {} {}", c.job.software.released, c.row.text("model"), m.layers, m.hidden,
-                              plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype")),
+         .sweep = sweep,
+         .plans = fmt::format("{} {} {} {}", sweep, c.row.text("model"), m.layers, m.hidden),
          .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
   }
 
@@ -200,7 +205,7 @@ class TrainingSuite {
     result_.limits.push_back({std::move(what), asked, found, is_least});
   }
 
-  void add_limits() {
+  void add_limits_of_all() {
     const auto missed = static_cast<double>(
         std::count_if(result_.skipped.begin(), result_.skipped.end(), [](const SkippedRow& s) { return s.is_eligible; }));
     const auto rows = static_cast<double>(result_.predictions.size());
@@ -212,6 +217,9 @@ class TrainingSuite {
     const ErrorStatistics all = statistics(result_);
     limit("median error of all rows", kAllMedian, all.median_abs_error);
     limit("mean error of all rows", kAllMean, all.mean_abs_error);
+  }
+
+  void add_limits_of_sources() {
     for (const std::string& source : sources(result_)) {
       const ErrorStatistics s = statistics(result_, source);
       if (s.rows < kLeastRows || !is_counted(result_, source)) continue;
@@ -256,7 +264,7 @@ SuiteResult run_training_files(const std::vector<std::string>& files, bool is_wh
     if (!diagnostics.has_errors()) suite.add(csv, file, diagnostics);
   }
   if (diagnostics.has_errors()) return {.suite = "training", .rule = training_row_rules()};
-  return suite.run(has_signs);
+  return suite.run(is_whole);
 }
 
 }  // namespace lockstep

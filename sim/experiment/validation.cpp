@@ -80,25 +80,25 @@ bool is_counted(const SuiteResult& r, const std::string& source) {
   return std::find(r.uncounted.begin(), r.uncounted.end(), source) == r.uncounted.end();
 }
 
-std::optional<double> spearman(const SuiteResult& r, const std::string& source) {
-  struct Sweep {
+std::optional<double> spearman(const SuiteResult& r, const std::string& source, std::string Prediction::*group) {
+  struct Group {
     std::vector<double> measured;
     std::vector<double> predicted;
   };
-  std::map<std::string, Sweep> sweeps;
+  std::map<std::string, Group> groups;
   for (const Prediction& p : r.predictions) {
-    if (p.source != source || p.sweep.empty()) continue;
-    sweeps[p.sweep].measured.push_back(p.measured / p.work);
-    sweeps[p.sweep].predicted.push_back(p.predicted / p.work);
+    if (p.source != source || (p.*group).empty()) continue;
+    groups[p.*group].measured.push_back(p.measured / p.work);
+    groups[p.*group].predicted.push_back(p.predicted / p.work);
   }
   double sum = 0;
   double rows = 0;
-  for (const auto& [name, sweep] : sweeps) {
-    if (sweep.measured.size() < kLeastSweep) continue;
-    const std::optional<double> rho = rank_correlation(sweep.measured, sweep.predicted);
+  for (const auto& [name, g] : groups) {
+    if (g.measured.size() < kLeastSweep) continue;
+    const std::optional<double> rho = rank_correlation(g.measured, g.predicted);
     if (!rho) continue;
-    sum += *rho * static_cast<double>(sweep.measured.size());
-    rows += static_cast<double>(sweep.measured.size());
+    sum += *rho * static_cast<double>(g.measured.size());
+    rows += static_cast<double>(g.measured.size());
   }
   return rows > 0 ? std::optional(sum / rows) : std::nullopt;
 }

@@ -32,7 +32,8 @@ struct Prediction {
   std::string remark;           // what was assumed, why it is off; may be empty
   std::string publisher = {};   // who measured several sources; may be empty
   std::int64_t size_bytes = 0;  // of a collective; 0: not about one size
-  std::string sweep = {};       // rows of a source that differ in plan only have one name; empty: no sweep
+  std::string sweep = {};       // rows of a source that one machine and one software ran have one name; empty: no sweep
+  std::string plans = {};       // those among them that differ in plan only
   double work = 0;              // what the times of a sweep are divided by to compare plans: tokens per GPU
   [[nodiscard]] double error() const { return (predicted - measured) / measured; }
 };
@@ -88,10 +89,11 @@ struct SuiteResult {
 [[nodiscard]] ErrorStatistics statistics(const SuiteResult& r, const std::optional<std::string>& source = {});
 [[nodiscard]] std::vector<std::string> sources(const SuiteResult& r);  // in order of first appearance
 
-// Spearman's rank correlation of measured and predicted time per work within the sweeps of a source that have at least kLeastSweep
-// rows, averaged by rows. Nothing without such a sweep.
+// Spearman's rank correlation of measured and predicted time per work within groups of a source's rows (&Prediction::sweep or
+// &Prediction::plans) that have at least kLeastSweep rows, averaged by rows. Nothing without such a group.
 inline constexpr std::size_t kLeastSweep = 4;
-[[nodiscard]] std::optional<double> spearman(const SuiteResult& r, const std::string& source);
+[[nodiscard]] std::optional<double> spearman(const SuiteResult& r, const std::string& source,
+                                              std::string Prediction::*group = &Prediction::sweep);
 
 // Averages over sources with at least kLeastRows rows that are counted.
 inline constexpr std::size_t kLeastRows = 8;

@@ -26,19 +26,25 @@ Json statistics_json(const ErrorStatistics& s) {
           {"bias", s.bias}};
 }
 
-// Equal remarks of neighbouring rows are said once.
-std::vector<std::pair<std::string, std::string>> remarks(const SuiteResult& r) {
-  std::vector<std::pair<std::string, std::string>> out;  // rows, remark
-  const auto add = [&out](int row, const std::string& remark) {
-    if (remark.empty()) return;
-    if (!out.empty() && out.back().second == remark) {
-      out.back().first += fmt::format(", {}", row);
+// Of neighbouring rows of a source with one remark.
+struct Remark {
+  std::string source;
+  std::string rows;
+  std::string text;
+};
+
+std::vector<Remark> remarks(const SuiteResult& r) {
+  std::vector<Remark> out;
+  const auto add = [&out](const std::string& source, int row, const std::string& text) {
+    if (text.empty()) return;
+    if (!out.empty() && out.back().text == text && out.back().source == source) {
+      out.back().rows += fmt::format(", {}", row);
     } else {
-      out.emplace_back(std::to_string(row), remark);
+      out.push_back({source, std::to_string(row), text});
     }
   };
-  for (const Prediction& p : r.predictions) add(p.row, p.remark);
-  for (const SignTest& s : r.signs) add(s.row, s.remark);
+  for (const Prediction& p : r.predictions) add(p.source, p.row, p.remark);
+  for (const SignTest& s : r.signs) add(s.source, s.row, s.remark);
   return out;
 }
 
@@ -143,8 +149,8 @@ bool has_sweeps(const SuiteResult& r) {
   return std::any_of(r.predictions.begin(), r.predictions.end(), [](const Prediction& p) { return !p.sweep.empty(); });
 }
 
-std::string correlation(const SuiteResult& r, const std::string& source) {
-  const std::optional<double> rho = spearman(r, source);
+std::string correlation(const SuiteResult& r, const std::string& source, std::string Prediction::*group) {
+  const std::optional<double> rho = spearman(r, source, group);
   return rho ? fmt::format("{:.2f}", *rho) : std::string("-");
 }
 
@@ -158,11 +164,14 @@ std::string headline_text(const SuiteResult& r) {
 std::string statistics_table(const SuiteResult& r) {
   const bool ranks = has_sweeps(r);
   std::string out = fmt::format("\n{:<38}{:>6}{:>10}{:>10}{:>10}{:>10}{}\n", "source", "rows", "median", "mean", "p90", "bias",
-                                ranks ? "  spearman" : "");
+                                ranks ? "  spearman  of plans" : "");
   for (const Row& row : statistic_rows(r)) {
     out += fmt::format("{:<38}{:>6}{:>8.1f} %{:>8.1f} %{:>8.1f} %{:>10}", row.name, row.s.rows, 100 * row.s.median_abs_error,
                        100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
-    if (ranks) out += fmt::format("{:>10}", correlation(r, row.name));
+    if (ranks) {
+      out += fmt::format("{:>10}{:>10}", correlation(r, row.name, &Prediction::sweep),
+                         correlation(r, row.name, &Prediction::plans));
+    }
     out += is_counted(r, row.name) ? "\n" : "  not counted\n";
   }
   if (ranks) out += "\n" + headline_text(r) + "\n";
@@ -172,12 +181,14 @@ std::string statistics_table(const SuiteResult& r) {
 std::string statistics_markdown(const SuiteResult& r) {
   const bool ranks = has_sweeps(r);
   std::string out = "| source | rows | median | mean | 90th percentile | bias |";
-  out += ranks ? " Spearman in sweeps |\n|---|---:|---:|---:|---:|---:|---:|\n" : "\n|---|---:|---:|---:|---:|---:|\n";
+  out += ranks ? " Spearman in sweeps | of plans |\n|---|---:|---:|---:|---:|---:|---:|---:|\n" : "\n|---|---:|---:|---:|---:|---:|\n";
   for (const Row& row : statistic_rows(r)) {
     out += fmt::format("| {}{} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |", row.name,
                        is_counted(r, row.name) ? "" : " (not counted)", row.s.rows, 100 * row.s.median_abs_error,
                        100 * row.s.mean_abs_error, 100 * row.s.p90_abs_error, percent(row.s.bias));
-    out += ranks ? fmt::format(" {} |\n", correlation(r, row.name)) : "\n";
+    out += ranks ? fmt::format(" {} | {} |\n", correlation(r, row.name, &Prediction::sweep),
+                               correlation(r, row.name, &Prediction::plans))
+                 : "\n";
   }
   if (ranks) out += "\n" + headline_text(r) + ".\n";
   return out;
@@ -228,9 +239,10 @@ std::string to_table(const SuiteResult& r) {
     out += statistics_table(r);
   }
   out += signs_table(r);
-  for (bool is_first = true; const auto& [numbers, remark] : remarks(r)) {
-    out += fmt::format("{}{:<10} {}\n", is_first ? "\nrow\n" : "", numbers, remark);
-    is_first = false;
+  std::string table;
+  for (const Remark& remark : remarks(r)) {
+    if (remark.source != table) out += fmt::format("\nrow of {}\n", table = remark.source);
+    out += fmt::format("{:<10} {}\n", remark.rows, remark.text);
   }
   if (!r.skipped.empty()) out += fmt::format("\n{} rows skipped{}\n", r.skipped.size(), eligible_text(r));
   for (const Reason& reason : reasons(r)) out += fmt::format("{:>6}  {}: {}\n", reason.rows, reason.source, reason.reason);
@@ -253,7 +265,7 @@ std::string to_markdown(const SuiteResult& r) {
   out += "\n" + (has_sizes(r) ? to_markdown(size_groups(r)) : statistics_markdown(r)) + signs_markdown(r);
   if (const auto list = remarks(r); !list.empty()) {
     out += "\n| rows | remark |\n|---|---|\n";
-    for (const auto& [numbers, remark] : list) out += fmt::format("| {} | {} |\n", numbers, remark);
+    for (const Remark& remark : list) out += fmt::format("| {}:{} | {} |\n", remark.source, remark.rows, remark.text);
   }
   if (!r.skipped.empty()) out += "\n| skipped rows | source | reason |\n|---:|---|---|\n";
   for (const Reason& reason : reasons(r)) out += fmt::format("| {} | {} | {} |\n", reason.rows, reason.source, reason.reason);
@@ -288,6 +300,7 @@ std::string to_json(const SuiteResult& r) {
   for (const std::string& source : sources(r)) {
     Json& entry = j["sources"][source] = statistics_json(statistics(r, source));
     if (const auto rho = spearman(r, source)) entry["spearman"] = *rho;
+    if (const auto rho = spearman(r, source, &Prediction::plans)) entry["spearman_of_plans"] = *rho;
     if (has_sweeps(r)) entry["counted"] = is_counted(r, source);
   }
   if (has_sweeps(r)) {

@@ -84,6 +84,7 @@ TEST(CommandLine, AnInterruptEndsWith130) {
       "p = subprocess.Popen([sys.argv[1], 'check', 'f'], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)); "
       "time.sleep(0.5); p.send_signal(signal.SIGINT); print(p.wait())\" \"$L\"; kill $holder");
   EXPECT_EQ(ended.out, "130\n") << ended.err;
+  EXPECT_NE(ended.err.find("lockstep: interrupted\n"), std::string::npos);
 }
 
 TEST(CommandLine, ListsComeFromTheFilesThemselves) {

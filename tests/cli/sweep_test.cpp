@@ -120,6 +120,7 @@ TEST(SweepRuns, AnInterruptEndsWith130AndTheSweepGoesOn) {
       "time.sleep(0.3); p.send_signal(signal.SIGINT); print(p.wait())\" \"$L\"\n"
       "$L sweep s.yaml --out o 2> log; echo $?; wc -l < o/results.csv; cat log >&2");
   EXPECT_EQ(ended.out, "130\n0\n25\n") << ended.err;
+  EXPECT_NE(ended.err.find("lockstep: interrupted; the same command goes on from here\n"), std::string::npos);
 }
 
 // 80 points take over a second: on a terminal a line with rate and time left comes, and is erased in the end; a log has the summary alone.

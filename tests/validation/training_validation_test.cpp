@@ -88,6 +88,9 @@ TEST(TrainingValidation, SpearmanAveragesSweepsByTheirRows) {
   add("c", {3, 2, 1});
   ASSERT_TRUE(spearman(r, "s").has_value());
   EXPECT_NEAR(*spearman(r, "s"), 8.2 / 9, 1e-12);
+  EXPECT_FALSE(spearman(r, "s", &Prediction::plans).has_value());
+  for (Prediction& p : r.predictions) std::swap(p.sweep, p.plans);
+  EXPECT_NEAR(*spearman(r, "s", &Prediction::plans), 8.2 / 9, 1e-12);
 }
 
 // Median, mean, 90th percentile and bias of errors -10 %, +20 %, +30 %: 20, 20, 30 and 13.3 %.

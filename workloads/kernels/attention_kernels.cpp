@@ -62,6 +62,8 @@ class UnfusedCore {
 
   void forward() {
     product("attention_scores", s().sequence, widths_.query_key / s().rank_heads, 2);
+    // The bias is copied to every row; the product adds to what is there, and so reads it.
+    if (out_.model().positions == PositionKind::kAlibi) pass("alibi", 2, 0, 1);
     softmax(2, kUnfusedSoftmax);
     dropout();
     product("attention_context", widths_.value / s().rank_heads, s().sequence, 2);

@@ -159,10 +159,12 @@ void KernelList::norm() {
 void KernelList::residual() {
   const bool has_dropout = model().has_dropout;
   const double elements = sizes_.norm_tokens * sizes_.hidden;
-  // Eager: the bias, dropout and the sum one by one.
   const double biases = model().has_linear_biases ? 1 : 0;
   const double drops = has_dropout ? 1 : 0;
-  pointwise("residual", elements, {3, 3}, {3 + 2 * biases + 2 * drops, 3 + 2 * drops, 1 + biases + drops});
+  // Backward the gradients of both branches are added up, and dropout's and the sum over tokens for the bias are kernels of their own.
+  const double backward = 3 + biases + 2 * drops;
+  // Eager: the bias, dropout and the sum one by one.
+  pointwise("residual", elements, {3, backward}, {3 + 2 * biases + 2 * drops, backward, 1 + biases + drops});
   if (!has_dropout || direction_ == Direction::kWeightGradient) return;
   KernelWork mask = memory_kernel("dropout_mask", elements * kDropoutMask);
   mask.operations = 0;  // moved by the same kernel

@@ -58,6 +58,18 @@ double received(const KernelList& out) {
   return copies(out) * job.expert_skew * as_double(partners);
 }
 
+// Biases of experts as Megatron-LM adds them (TEGroupedMLP; passes and operations counted from memory). That of the projection up is added by its
+// product, and its gradient is a sum per expert. That of the projection down goes expert by expert: the bias times the probability of a token
+// in 32 bits (4 bytes a value), the sum with the product (2 + 4 + 4), all experts joined (4 + 4), and back to 16 bits (4 + 2). Backward the
+// gradient in 32 bits (2 + 4), in 16 bits (4 + 2), and two products with their sums, of the bias and of the probabilities (2 x 12).
+void expert_biases(KernelList& out, double rows, double experts) {
+  const TransformerSpec& m = out.model();
+  if (!m.has_linear_biases && !m.has_mlp_biases) return;
+  const double up = branches(out) * as_double(ceil_div(m.moe->ffn, out.plan().job.expert_tp));
+  out.memory("experts_up_bias", rows * up, 0, 1, out.is_forward() ? 0 : experts);
+  out.memory("experts_down_bias", rows * out.sizes().hidden, 12, 18, out.is_forward() ? 2 * experts + 2 : 5 * experts + 2);
+}
+
 std::int64_t experts_of_rank(const KernelList& out) { return ceil_div(out.model().moe->experts, out.plan().job.ep); }
 
 }  // namespace
@@ -112,6 +124,7 @@ void expert_kernels(KernelList& out) {
                      .m = rows_of_expert,
                      .ffn = as_double(ceil_div(moe.ffn, job.expert_tp)),
                      .batch = experts});
+  expert_biases(out, rows, experts);
 }
 
 void combine_kernels(KernelList& out) {

@@ -48,6 +48,11 @@ class JobWriter {
 
   RowJob write() {
     job_.software = software_of(row_, rules_);
+    for (const std::string_view column : kMeasuredColumns) {
+      if (const std::string_view cell = row_.text(column); !cell.empty() && !row_.number(column)) {
+        return refuse(fmt::format("{} is '{}': a number without a unit", column, cell));
+      }
+    }
     if (!has_measured_step(row_)) return refuse("no time of a step, tokens per second or TFLOP/s");
     if (contains(row_.text("notes"), "per-layer")) return refuse("times one layer, not a step");
     if (const std::string_view said = row_.text("recompute"); !said.empty() && !recompute_of(said)) {

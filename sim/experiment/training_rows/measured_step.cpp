@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment/training_rows/measured_step.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "sim/experiment/measured_tables.h"
 #include "workloads/model/flops.h"
 
@@ -25,7 +28,8 @@ double flops_of_row(const TrainingRow& row, const TrainingPlan& plan, const RowS
 }  // namespace
 
 bool has_measured_step(const TrainingRow& row) {
-  return row.number("iteration_time_s") || row.number("tokens_per_s_per_gpu") || row.number("tflops_per_gpu");
+  return std::any_of(std::begin(kMeasuredColumns), std::end(kMeasuredColumns),
+                     [&row](std::string_view column) { return row.number(column).has_value(); });
 }
 
 std::optional<double> measured_step(const TrainingRow& row, const TrainingPlan& plan, std::int64_t gpus,

@@ -13,6 +13,12 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kNeeded[] = {"source", "gpu_type", "n_gpus"};
+constexpr std::string_view kColumns[] = {
+    "source",    "model",  "params_B",  "layers", "hidden",       "heads",        "kv_heads",         "ffn",
+    "vocab",     "seq_len", "gpu_type", "n_gpus", "gpus_per_node", "fabric",      "tp",               "pp",
+    "vpp",       "cp",     "ep",        "dp",     "zero_stage",   "micro_batch",  "global_batch",     "dtype",
+    "recompute", "seq_parallel", "iteration_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_pct", "notes",
+    "framework", "released"};
 constexpr std::string_view kBlankWords[] = {"n/a", "NA", "None", "N/A", "not stated"};
 // What makes two lines one run, the measured values last.
 constexpr std::string_view kIdentity[] = {"model",       "layers",       "hidden", "heads",     "seq_len",     "gpu_type",
@@ -20,7 +26,6 @@ constexpr std::string_view kIdentity[] = {"model",       "layers",       "hidden
                                           "micro_batch", "global_batch", "dtype",  "recompute", "seq_parallel"};
 // ... of which a blank is not whatever another line says.
 constexpr std::string_view kStated[] = {"model", "n_gpus", "recompute"};
-constexpr std::string_view kMeasured[] = {"iteration_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu"};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -64,6 +69,15 @@ std::string cut_notes(std::string_view notes, int part) {
     at += first.size() + second.size() + 3;
   }
   return out;
+}
+
+void warn_of_unknown(const CsvReader& reader, const std::string& file, Diagnostics& d) {
+  for (const std::string& column : reader.columns()) {
+    if (column.starts_with("job.") || std::find(std::begin(kColumns), std::end(kColumns), column) != std::end(kColumns)) continue;
+    const std::string near = closest(column, {std::begin(kColumns), std::end(kColumns)});
+    d.warning({file, 1, 1}, {}, fmt::format("the column '{}' means nothing and is not read", column),
+              near.empty() ? "a column job.KEY sets a key of the job" : fmt::format("did you mean '{}'?", near));
+  }
 }
 
 }  // namespace
@@ -110,6 +124,7 @@ std::vector<TrainingRow> read_training_rows(std::istream& csv, const std::string
     if (reader.column(column) == CsvReader::npos) d.error({file, 1, 1}, {}, fmt::format("the column '{}' is missing", column));
   }
   if (d.has_errors()) return rows;
+  warn_of_unknown(reader, file, d);
   while (reader.next()) {
     TrainingRow row;
     row.source = source_name(file);
@@ -141,7 +156,7 @@ std::vector<TrainingRow> split_cells(const TrainingRow& row) {
 }
 
 bool is_repeat(const TrainingRow& a, const TrainingRow& b) {
-  for (const std::string_view column : kMeasured) {
+  for (const std::string_view column : kMeasuredColumns) {
     if (a.text(column) != b.text(column)) return false;
   }
   const auto is_stated = [](std::string_view column) {

@@ -20,6 +20,9 @@
 
 namespace lockstep {
 
+// In the order of preference. tflops_per_gpu counts as its source does: see measured_step.h.
+inline constexpr std::string_view kMeasuredColumns[] = {"iteration_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu"};
+
 class TrainingRow {
  public:
   std::string source;  // the CSV's name without folder and ending
@@ -40,7 +43,7 @@ class TrainingRow {
   std::map<std::string, std::string, std::less<>> cells_;
 };
 
-// Errors in the CSV (no header, missing columns) go to the diagnostics. `source` is the name the rows carry.
+// Errors in the CSV (no header, missing columns) and columns that mean nothing go to the diagnostics. `source` is the name the rows carry.
 [[nodiscard]] std::vector<TrainingRow> read_training_rows(std::istream& csv, const std::string& file, Diagnostics& d);
 
 // The one or two runs of a line: two where tokens_per_s_per_gpu or iteration_time_s is "a (b)"; then every cell and note "a (b)" is cut.
