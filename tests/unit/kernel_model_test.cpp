@@ -263,6 +263,29 @@ TEST(KernelModel, ExpertsComputeWhatTheBusiestRankReceives) {
   EXPECT_DOUBLE_EQ(find(works, "experts_up").shape.batch, 2);
 }
 
+// 8 experts, 2 on a rank with 4096 copies: the bias behind the projection down moves 24 bytes a value of 4096 forward and 36 backward, with 2
+// and 5 operations an expert and 2 for all; the gradient of the other is a sum over 2 x 1024 values, an operation each.
+TEST(KernelModel, BiasesOfExpertsGoExpertByExpert) {
+  JobSpec job = llama(DataType::kBf16);
+  job.model.moe = MoeSpec{.experts = 8, .top_k = 2, .ffn = 1024};
+  TrainingPlan plan = plan_of(job, 1);
+  plan.job.ep = 4;
+  const auto difference = [&](Direction d) {
+    double bytes = 0;
+    double operations = 0;
+    for (const bool has_biases : {true, false}) {
+      plan.job.model.has_mlp_biases = has_biases;
+      for (const KernelWork& w : part_kernels(plan, ModelPart::kExperts, d)) {
+        bytes += has_biases ? w.bytes : -w.bytes;
+        operations += has_biases ? w.operations : -w.operations;
+      }
+    }
+    return std::pair(bytes, operations);
+  };
+  EXPECT_EQ(difference(Direction::kForward), std::pair(24 * 4096.0 * 4096, 2 * 2 + 2.0));
+  EXPECT_EQ(difference(Direction::kBackward), std::pair(36 * 4096.0 * 4096 + 2 * 4096.0 * 2048, 5 * 2 + 2 + 2.0));
+}
+
 // tp 2 with sequence parallelism, 8 experts, 2 each token: a rank routes 1024 of 2048 tokens and permutes 2048 copies of 4096 values in 2
 // bytes, in and out. Whole experts, 4 on each of two ranks, compute 2048 copies; experts cut by tp, 8 on each, the 4096 of both partners:
 // 512 an expert either way, and equal flops, since the latter are half as wide.

@@ -144,6 +144,43 @@ TEST(TransformerKernels, UnfusedAttentionComputesTheSquareAndWritesTheScores) {
   EXPECT_EQ(find(forward, "attention_dropout").bytes, 2.5 * scores);
 }
 
+// ALiBi is written over the scores and read by the product that adds to it: as much traffic as fused softmax, forward alone.
+TEST(TransformerKernels, AlibiWritesAndReadsTheScores) {
+  JobSpec job;
+  job.model = test::gpt(48, 6144, 64);
+  job.model.positions = PositionKind::kAlibi;
+  job.seq_len = 2048;
+  job.attention = AttentionKernel::kUnfused;
+  const std::vector<KernelWork> forward = part_kernels(plan_of(job, 1), ModelPart::kAttention, Direction::kForward);
+  EXPECT_EQ(find(forward, "alibi").bytes, find(forward, "softmax").bytes);
+  for (const KernelWork& w : part_kernels(plan_of(job, 1), ModelPart::kAttention, Direction::kBackward)) {
+    EXPECT_STRNE(w.name, "alibi");
+  }
+}
+
+// Passes over s h values of 2 bytes. Forward input, branch and sum are one kernel: 3. Backward two gradients are added up, 3; with a bias its
+// gradient is summed, 1; with dropout its gradient is a kernel, 2, and a mask of a byte.
+TEST(TransformerKernels, ResidualsAddUpGradients) {
+  const double pass = 2048.0 * 6144 * 2;
+  const auto bytes = [&](bool has_biases, bool has_dropout, Direction d) {
+    JobSpec job;
+    job.model = test::gpt(48, 6144, 64);
+    job.model.has_linear_biases = has_biases;
+    job.model.has_dropout = has_dropout;
+    job.seq_len = 2048;
+    double sum = 0;
+    for (const KernelWork& w : part_kernels(plan_of(job, 1), ModelPart::kMlp, d)) {
+      if (w.name == std::string("residual") || w.name == std::string("dropout_mask")) sum += w.bytes;
+    }
+    return sum / pass;
+  };
+  EXPECT_DOUBLE_EQ(bytes(false, false, Direction::kForward), 3);
+  EXPECT_DOUBLE_EQ(bytes(true, true, Direction::kForward), 3.5);
+  EXPECT_DOUBLE_EQ(bytes(false, false, Direction::kBackward), 3);
+  EXPECT_DOUBLE_EQ(bytes(true, false, Direction::kBackward), 4);
+  EXPECT_DOUBLE_EQ(bytes(true, true, Direction::kBackward), 6.5);
+}
+
 // Norms and residuals of a tensor-parallel rank work on the whole sequence, with sequence parallelism on its part.
 TEST(TransformerKernels, SequenceParallelismCutsNormsByTp) {
   JobSpec job;
