@@ -186,19 +186,18 @@ class TrainingSuite {
     const TrainingPlan& plan = c.job.plan;
     const TransformerSpec& m = plan.job.model;
     const auto tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.job.seq_len);
-    const std::string sweep = fmt::format("{} {} {} {}", c.job.software.released, plan.job.seq_len, c.row.text("gpu_type"),
-                                          c.row.text("dtype"));
-    result_.predictions.push_back(
-        {.source = source,
-         .row = c.row.line,
-         .what = c.job.what,
-         .metric = "step_time_s",
-         .measured = c.job.measured_s,
-         .predicted = *c.seconds,
-         .remark = c.row.remark,
-         .sweep = sweep,
-         .plans = fmt::format("{} {} {} {}", sweep, c.row.text("model"), m.layers, m.hidden),
-         .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
+    const std::string sweep =
+        fmt::format("{} {} {} {}", c.job.software.released, plan.job.seq_len, c.row.text("gpu_type"), c.row.text("dtype"));
+    result_.predictions.push_back({.source = source,
+                                   .row = c.row.line,
+                                   .what = c.job.what,
+                                   .metric = "step_time_s",
+                                   .measured = c.job.measured_s,
+                                   .predicted = *c.seconds,
+                                   .remark = c.row.remark,
+                                   .sweep = sweep,
+                                   .plans = fmt::format("{} {} {} {}", sweep, c.row.text("model"), m.layers, m.hidden),
+                                   .work = tokens / static_cast<double>(*c.row.integer("n_gpus"))});
   }
 
   void limit(std::string what, double asked, double found, bool is_least = false) {

@@ -93,7 +93,7 @@ struct SuiteResult {
 // &Prediction::plans) that have at least kLeastSweep rows, averaged by rows. Nothing without such a group.
 inline constexpr std::size_t kLeastSweep = 4;
 [[nodiscard]] std::optional<double> spearman(const SuiteResult& r, const std::string& source,
-                                              std::string Prediction::*group = &Prediction::sweep);
+                                             std::string Prediction::*group = &Prediction::sweep);
 
 // Averages over sources with at least kLeastRows rows that are counted.
 inline constexpr std::size_t kLeastRows = 8;

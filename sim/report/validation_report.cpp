@@ -181,7 +181,8 @@ std::string statistics_table(const SuiteResult& r) {
 std::string statistics_markdown(const SuiteResult& r) {
   const bool ranks = has_sweeps(r);
   std::string out = "| source | rows | median | mean | 90th percentile | bias |";
-  out += ranks ? " Spearman in sweeps | of plans |\n|---|---:|---:|---:|---:|---:|---:|---:|\n" : "\n|---|---:|---:|---:|---:|---:|\n";
+  out += ranks ? " Spearman in sweeps | of plans |\n|---|---:|---:|---:|---:|---:|---:|---:|\n"
+               : "\n|---|---:|---:|---:|---:|---:|\n";
   for (const Row& row : statistic_rows(r)) {
     out += fmt::format("| {}{} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {} |", row.name,
                        is_counted(r, row.name) ? "" : " (not counted)", row.s.rows, 100 * row.s.median_abs_error,

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <sstream>
 
 #include "base/csv.h"
 #include "base/quantity.h"
@@ -13,12 +15,12 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kNeeded[] = {"source", "gpu_type", "n_gpus"};
-constexpr std::string_view kColumns[] = {
-    "source",    "model",  "params_B",  "layers", "hidden",       "heads",        "kv_heads",         "ffn",
-    "vocab",     "seq_len", "gpu_type", "n_gpus", "gpus_per_node", "fabric",      "tp",               "pp",
-    "vpp",       "cp",     "ep",        "dp",     "zero_stage",   "micro_batch",  "global_batch",     "dtype",
-    "recompute", "seq_parallel", "iteration_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_pct", "notes",
-    "framework", "released"};
+constexpr std::string_view kColumns =
+    " source model params_B layers hidden heads kv_heads ffn vocab seq_len gpu_type n_gpus gpus_per_node fabric tp pp vpp cp "
+    "ep dp zero_stage "
+    "micro_batch global_batch dtype recompute seq_parallel iteration_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct notes "
+    "framework "
+    "released ";
 constexpr std::string_view kBlankWords[] = {"n/a", "NA", "None", "N/A", "not stated"};
 // What makes two lines one run, the measured values last.
 constexpr std::string_view kIdentity[] = {"model",       "layers",       "hidden", "heads",     "seq_len",     "gpu_type",
@@ -72,9 +74,11 @@ std::string cut_notes(std::string_view notes, int part) {
 }
 
 void warn_of_unknown(const CsvReader& reader, const std::string& file, Diagnostics& d) {
+  std::istringstream words{std::string(kColumns)};
+  const std::vector<std::string> known(std::istream_iterator<std::string>(words), {});
   for (const std::string& column : reader.columns()) {
-    if (column.starts_with("job.") || std::find(std::begin(kColumns), std::end(kColumns), column) != std::end(kColumns)) continue;
-    const std::string near = closest(column, {std::begin(kColumns), std::end(kColumns)});
+    if (column.starts_with("job.") || std::find(known.begin(), known.end(), column) != known.end()) continue;
+    const std::string near = closest(column, known);
     d.warning({file, 1, 1}, {}, fmt::format("the column '{}' means nothing and is not read", column),
               near.empty() ? "a column job.KEY sets a key of the job" : fmt::format("did you mean '{}'?", near));
   }
