@@ -137,6 +137,7 @@ int run(const VerbContext& context) {
   const SuiteResult result = suite->run_files ? run_tables(context, *suite, files, is_whole, diagnostics)
                                               : suite->run(csv, file, context.library, diagnostics);
   throw_if_errors(diagnostics);
+  print_warnings(context, diagnostics);
   const bool is_empty = result.predictions.empty() && result.signs.empty();
   if (is_empty) {
     for (const SkippedRow& s : result.skipped) context.err << fmt::format("{} line {}: {}\n", s.source, s.row, s.reason);
