@@ -6,11 +6,14 @@
 #include <thread>
 
 #include "base/field_table.h"
+#include "base/write_file.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/verbs.h"
 #include "sim/experiment/explain/explain.h"
 #include "sim/report/explain_report.h"
+#include "workloads/kernels/performance.h"
+#include "workloads/kernels/timed_kernels.h"
 
 namespace lockstep::cli {
 namespace {
@@ -51,9 +54,18 @@ std::string render(const Explanation& e, const std::string& format) {
   return to_table(e);
 }
 
+void write_products(const std::string& name, const Scenario& scenario) {
+  if (scenario.plan.job.profile) throw UserError("--products: a profile has no matrix products", "a job with a model");
+  const ClusterSpec& cluster = scenario.spec.cluster;
+  WholeFile file(name);
+  file.write(product_times(scenario.plan, performance_of(*cluster.server, cluster.software, scenario.plan.job)));
+  file.commit();
+}
+
 int run_explain(const VerbContext& context) {
   const Arguments& arguments = context.arguments;
   const Scenario scenario = load(context);
+  if (arguments.has("products")) write_products(arguments.text("products"), scenario);
   ProgressLine line(ProgressLine::InLogs::kHalfMinute);
   const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
   Explanation explanation =
@@ -91,6 +103,9 @@ Verb explain_verb() {
            network_model_option(),
            format_option({"table", "json", "csv", "md"}),
            seed_option(),
+           {.name = "products",
+            .value_name = "OUT.csv",
+            .doc = "write the matrix products of a GPU with their times, as kernel_timings takes them back with measured ones"},
            {.name = "no-upgrades", .value_name = "", .doc = "leave out what single changes would bring"},
            {.name = "jobs", .value_name = "N", .doc = "simulations side by side; one per core if absent", .short_name = 'j'},
            set_option()},

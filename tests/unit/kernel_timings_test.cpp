@@ -72,6 +72,21 @@ TEST(KernelTimings, AStepChangesByTheDifferenceTimesTheCount) {
   EXPECT_EQ(step(gpu_with(kProduct + "gemm,128,1024,256,,fp16,1 ms\n")), before);
 }
 
+// Fifteen products in twelve shapes (output and its gradient of X; down and qkv's; down's and qkv): every row of the table that is written is
+// a kernel, and with its own times, which have six digits, the step is what it was.
+TEST(KernelTimings, AWrittenTableChangesNothing) {
+  for (const DataType precision : {DataType::kBf16, DataType::kFp8}) {
+    const TrainingPlan plan = one_layer(precision);
+    GpuPerformance gpu = gpu_with(kProduct, precision);
+    const std::string text = product_times(plan, gpu);
+    gpu.measured.table = table(text);
+    EXPECT_EQ(gpu.measured.table->rows.size(), 12u) << text;
+    const TimingUse use = timing_use(plan, gpu);
+    EXPECT_EQ(std::count(use.rows.begin(), use.rows.end(), false), 0);
+    EXPECT_NEAR(step(gpu, plan), step(test::ideal_gpu(), plan), 2e-6 * step(test::ideal_gpu(), plan));
+  }
+}
+
 // 256 x 512 x 128 is W's gradient of qkv, transposed that of down, which has a row of its own where there is one.
 TEST(KernelTimings, TheTransposedProductCountsWhereNoRowHasTheOrder) {
   const double before = step(test::ideal_gpu());

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <set>
+
 #include "base/check.h"
 #include "base/diagnostics.h"
 
@@ -28,6 +30,8 @@ bool runs(const TransformerSpec& model, ModelPart part) {
   return false;
 }
 
+constexpr Direction kDirections[] = {Direction::kForward, Direction::kBackward, Direction::kWeightGradient};
+
 }  // namespace
 
 std::vector<KernelWork> timed_part_kernels(const TrainingPlan& plan, ModelPart part, Direction direction,
@@ -48,7 +52,7 @@ TimingUse timing_use(const TrainingPlan& plan, const GpuPerformance& gpu) {
   use.rows.assign(gpu.measured.table->rows.size(), false);
   for (const ModelPart part : kModelParts) {
     if (!runs(plan.job.model, part)) continue;
-    for (const Direction direction : {Direction::kForward, Direction::kBackward, Direction::kWeightGradient}) {
+    for (const Direction direction : kDirections) {
       const std::vector<KernelWork> works = part_kernels(plan, part, direction, gpu.kernels);
       const std::optional<std::size_t> whole = gpu_seconds(works, gpu) > 0 ? row_of(plan, part, direction, gpu) : std::nullopt;
       if (whole) {
@@ -64,6 +68,25 @@ TimingUse timing_use(const TrainingPlan& plan, const GpuPerformance& gpu) {
     }
   }
   return use;
+}
+
+std::string product_times(const TrainingPlan& plan, const GpuPerformance& gpu) {
+  std::string out = "kernel,m,n,k,batch,precision,time,note\n";
+  std::set<std::pair<KernelTimings::Shape, DataType>> known;
+  for (const ModelPart part : kModelParts) {
+    if (!runs(plan.job.model, part)) continue;
+    for (const Direction direction : kDirections) {
+      for (const KernelWork& work : part_kernels(plan, part, direction, gpu.kernels)) {
+        const std::optional<KernelTimings::Shape> shape = shape_of_product(work);
+        const DataType precision = gpu.measured.precision(work);
+        if (!shape || !known.emplace(*shape, precision).second) continue;
+        const auto [m, n, k, batch] = *shape;
+        out += fmt::format("gemm,{},{},{},{},{},{:.6g} ms,{}\n", m, n, k, batch, precision_word(precision),
+                           1e3 * kernel_seconds(gpu, work), work.name);
+      }
+    }
+  }
+  return out;
 }
 
 void warn_of_idle_timing(const KernelTimings& table, std::size_t row, const char* whom, const std::string& path,

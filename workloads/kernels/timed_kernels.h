@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "workloads/kernels/transformer_kernels.h"
@@ -22,6 +23,10 @@ struct TimingUse {
 };
 // PRE: the plan has a model, and gpu.measured a table.
 [[nodiscard]] TimingUse timing_use(const TrainingPlan& plan, const GpuPerformance& gpu);
+// The matrix products of a rank, each shape and precision once, with their times on `gpu`: a table as `kernel_timings` takes it, to be filled
+// with measured times. `note` is the first kernel of that shape.
+[[nodiscard]] std::string product_times(const TrainingPlan& plan, const GpuPerformance& gpu);
+
 // Warns of a row that is no kernel of `whom`: misspelt, or of another plan. `path`: of the key.
 void warn_of_idle_timing(const KernelTimings& table, std::size_t row, const char* whom, const std::string& path,
                          Diagnostics& d);

@@ -231,22 +231,38 @@ std::string content_text(const std::shared_ptr<const KernelTimings>& timings) {
   return timings ? fmt::format("kernel timings {:016x}\n", timings->content_hash) : std::string();
 }
 
-std::optional<std::size_t> MeasuredKernels::product(const KernelWork& work) const {
-  if (!table || (work.kind != KernelClass::kLinear && work.kind != KernelClass::kGemm)) return std::nullopt;
+std::string_view precision_word(DataType type) {
+  for (const Named<DataType>& n : kPrecisions) {
+    if (n.value == type) return n.name;
+  }
+  return {};
+}
+
+std::optional<KernelTimings::Shape> shape_of_product(const KernelWork& work) {
+  if (work.kind != KernelClass::kLinear && work.kind != KernelClass::kGemm) return std::nullopt;
   const auto m = whole(work.shape.m);
   const auto n = whole(work.shape.n);
   const auto k = whole(work.shape.k);
   const auto batch = whole(work.shape.batch);
   if (!m || !n || !k || !batch) return std::nullopt;
-  const DataType own = work.kind == KernelClass::kLinear ? linear : other;
+  return KernelTimings::Shape{*m, *n, *k, *batch};
+}
+
+DataType MeasuredKernels::precision(const KernelWork& work) const { return work.kind == KernelClass::kLinear ? linear : other; }
+
+std::optional<std::size_t> MeasuredKernels::product(const KernelWork& work) const {
+  const std::optional<KernelTimings::Shape> own_shape = table ? shape_of_product(work) : std::nullopt;
+  if (!own_shape) return std::nullopt;
+  const auto [m, n, k, batch] = *own_shape;
+  const DataType own = precision(work);
   std::optional<std::size_t> of_any_precision;
-  for (const KernelTimings::Shape& shape : {KernelTimings::Shape{*m, *n, *k, *batch}, {*n, *m, *k, *batch}}) {
+  for (const KernelTimings::Shape& shape : {KernelTimings::Shape{m, n, k, batch}, {n, m, k, batch}}) {
     const auto found = table->products.find(shape);
     if (found == table->products.end()) continue;
     for (const std::size_t i : found->second) {
-      const std::optional<DataType>& precision = table->rows[i].precision;
-      if (precision == own) return i;
-      if (!precision && !of_any_precision) of_any_precision = i;
+      const std::optional<DataType>& of_row = table->rows[i].precision;
+      if (of_row == own) return i;
+      if (!of_row && !of_any_precision) of_any_precision = i;
     }
   }
   return of_any_precision;

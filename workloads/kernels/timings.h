@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockstep {
@@ -50,6 +51,12 @@ struct KernelTimings {
 // Everything wrong with the text is added to `d`, with its line and column; then the result is of no use.
 [[nodiscard]] KernelTimings parse_kernel_timings(const std::string& text, const std::string& file, Diagnostics& d);
 
+// As the column `precision` has it.
+[[nodiscard]] std::string_view precision_word(DataType type);
+
+// m, n, k and batch of a matrix product in whole numbers; nothing for other kernels and products in parts of a row.
+[[nodiscard]] std::optional<KernelTimings::Shape> shape_of_product(const KernelWork& work);
+
 // For keys of stored results: empty without a table.
 [[nodiscard]] std::string content_text(const std::shared_ptr<const KernelTimings>& timings);
 
@@ -59,6 +66,7 @@ struct MeasuredKernels {
   DataType linear{};                           // of KernelClass::kLinear
   DataType other{};                            // of KernelClass::kGemm
 
+  [[nodiscard]] DataType precision(const KernelWork& work) const;  // of a product
   // Index of the row that holds for a product, if there is one.
   [[nodiscard]] std::optional<std::size_t> product(const KernelWork& work) const;
   [[nodiscard]] std::optional<std::size_t> part(ModelPart part, Direction direction, std::int64_t tokens,
