@@ -15,7 +15,7 @@ struct Cause {
 };
 
 constexpr Cause kCauses[] = {
-    {TimeClass::kTp, "tensor-parallel communication", "a smaller tp, or tp within one NVLink domain"},
+    {TimeClass::kTp, "tensor-parallel communication", "a smaller tp, tp_overlap, or faster links between its GPUs"},
     {TimeClass::kPp, "pipeline transfers between stages", "fewer stages, or stages closer together"},
     {TimeClass::kDp, "data-parallel communication",
      "more network bandwidth per GPU, a larger micro-batch or more accumulation"},

@@ -57,6 +57,17 @@ Json plan_json(const TuneReport& r, std::size_t i) {
   return j;
 }
 
+// What fragments does not make a plan too large; without room for it the allocator has to give it back.
+bool fills_memory(const TuneReport& r, const TunedPlan& p) { return p.numbers->memory_bytes >= r.result.capacity_bytes; }
+
+std::string memory_remark(const TuneReport& r) {
+  for (std::size_t i = 0; i < shown(r); ++i) {
+    if (fills_memory(r, r.result.plans[i]))
+      return "* fills the memory: fits as far as the allocator gives back what fragments\n";
+  }
+  return {};
+}
+
 // Cells of the best plans for tables of text: rank, plan, step, tokens, MFU, memory, slower, why.
 std::vector<std::string> row(const TuneReport& r, std::size_t i) {
   const TunedPlan& p = r.result.plans[i];
@@ -68,7 +79,7 @@ std::vector<std::string> row(const TuneReport& r, std::size_t i) {
           n.step_time_s >= 1 ? fmt::format("{:.3f} s", n.step_time_s) : fmt::format("{:.2f} ms", n.step_time_s * 1e3),
           fmt::format("{:.0f}", n.tokens_per_s_per_gpu),
           fmt::format("{:.1f} %", 100 * n.mfu),
-          fmt::format("{:.1f} GiB", static_cast<double>(n.memory_bytes) / kGib),
+          fmt::format("{:.1f} GiB{}", static_cast<double>(n.memory_bytes) / kGib, fills_memory(r, p) ? "*" : ""),
           i == 0 ? "" : fmt::format("+{:.1f} %", 100 * (n.step_time_s / winner.step_time_s - 1)),
           i == 0 ? "" : reason_text(n, winner)};
 }
@@ -206,7 +217,7 @@ std::string to_table(const TuneReport& r) {
                   r.scenario.empty() ? r.job : r.scenario, r.job, r.gpus, r.cluster, r.global_batch, r.seq_len, r.network);
   std::vector<std::vector<std::string>> rows = {kHeader};
   for (std::size_t i = 0; i < shown(r); ++i) rows.push_back(row(r, i));
-  return out + padded(rows) + others_text(r) +
+  return out + padded(rows) + memory_remark(r) + others_text(r) +
          fmt::format("\nThe best plan: {}.\n", r.result.plans.front().numbers->bottleneck);
 }
 

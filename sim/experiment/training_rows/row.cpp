@@ -73,15 +73,20 @@ std::string cut_notes(std::string_view notes, int part) {
   return out;
 }
 
-void warn_of_unknown(const CsvReader& reader, const std::string& file, Diagnostics& d) {
+void warn_of_unknown(const CsvReader& reader, Diagnostics& d) {
+  constexpr std::size_t kMost = 10;
   std::istringstream words{std::string(kColumns)};
   const std::vector<std::string> known(std::istream_iterator<std::string>(words), {});
-  for (const std::string& column : reader.columns()) {
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < reader.columns().size(); ++i) {
+    const std::string& column = reader.columns()[i];
     if (column.starts_with("job.") || std::find(known.begin(), known.end(), column) != known.end()) continue;
+    if (++unknown > kMost) continue;
     const std::string near = closest(column, known);
-    d.warning({file, 1, 1}, {}, fmt::format("the column '{}' means nothing and is not read", column),
+    d.warning(reader.position(i), {}, fmt::format("the column '{}' means nothing and is not read", column),
               near.empty() ? "a column job.KEY sets a key of the job" : fmt::format("did you mean '{}'?", near));
   }
+  if (unknown > kMost) d.warning({reader.name(), 1, 1}, {}, fmt::format("nor are {} more columns", unknown - kMost));
 }
 
 }  // namespace
@@ -106,9 +111,10 @@ std::optional<std::int64_t> TrainingRow::integer(std::string_view column) const 
 std::optional<double> TrainingRow::number(std::string_view column) const {
   const std::string_view cell = text(column);
   if (const std::optional<double> exact = parse_double(cell).value) return exact;
-  const std::string_view first = leading_number(cell);  // "338 (330)", "661[^note]"
-  if (first.empty() || first.size() == cell.size() || is_letter_or_digit(cell[first.size()])) return {};
-  return parse_double(first).value;
+  const std::string_view first = leading_number(cell);
+  const std::string_view rest = trimmed(cell.substr(first.size()));
+  const bool is_remark = rest.starts_with('(') || rest.starts_with('[');  // "338 (330)", "661[^note]"
+  return is_remark ? parse_double(first).value : std::nullopt;
 }
 
 std::optional<double> TrainingRow::noted(std::string_view key) const {
@@ -128,7 +134,7 @@ std::vector<TrainingRow> read_training_rows(std::istream& csv, const std::string
     if (reader.column(column) == CsvReader::npos) d.error({file, 1, 1}, {}, fmt::format("the column '{}' is missing", column));
   }
   if (d.has_errors()) return rows;
-  warn_of_unknown(reader, file, d);
+  warn_of_unknown(reader, d);
   while (reader.next()) {
     TrainingRow row;
     row.source = source_name(file);
