@@ -16,11 +16,9 @@ namespace {
 
 constexpr std::string_view kNeeded[] = {"source", "gpu_type", "n_gpus"};
 constexpr std::string_view kColumns =
-    " source model params_B layers hidden heads kv_heads ffn vocab seq_len gpu_type n_gpus gpus_per_node fabric tp pp vpp cp "
-    "ep dp zero_stage "
-    "micro_batch global_batch dtype recompute seq_parallel iteration_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct notes "
-    "framework "
-    "released ";
+    "source model params_B layers hidden heads kv_heads ffn vocab seq_len gpu_type n_gpus gpus_per_node fabric tp pp vpp cp ep "
+    "dp zero_stage micro_batch global_batch dtype recompute seq_parallel iteration_time_s tokens_per_s_per_gpu tflops_per_gpu "
+    "mfu_pct notes framework released";
 constexpr std::string_view kBlankWords[] = {"n/a", "NA", "None", "N/A", "not stated"};
 // What makes two lines one run, the measured values last.
 constexpr std::string_view kIdentity[] = {"model",       "layers",       "hidden", "heads",     "seq_len",     "gpu_type",
