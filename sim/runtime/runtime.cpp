@@ -22,9 +22,16 @@ struct KernelEnd {
   std::uint32_t version;
 };
 
-struct ReadyStream {
-  std::uint32_t rank;
-  Stream stream;
+// One word: it is read back right after it was written, and a processor forwards a load from a store of the same width only (a twentieth of a
+// sweep's time).
+class ReadyStream {
+ public:
+  ReadyStream(std::uint32_t rank, Stream stream) : word_(std::uint64_t{rank} << 8 | static_cast<std::uint64_t>(stream)) {}
+  [[nodiscard]] std::uint32_t rank() const { return static_cast<std::uint32_t>(word_ >> 8); }
+  [[nodiscard]] Stream stream() const { return static_cast<Stream>(word_ & 0xff); }
+
+ private:
+  std::uint64_t word_;
 };
 
 class Runtime {
@@ -45,7 +52,7 @@ class Runtime {
 
   RuntimeResult run() {
     faults_.follow(state_.now, state_.activities, repetition_);
-    for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.push_back({r, Stream::kCompute});
+    for (std::uint32_t r = 0; r < ranks().size(); ++r) ready_.emplace_back(r, Stream::kCompute);
     drain();
     in_.network.settle(state_.now);
     while (step()) {
@@ -86,10 +93,10 @@ class Runtime {
 
   void drain() {
     while (!ready_.empty()) {
-      std::swap(ready_[tie_among(ready_.size())], ready_.back());
+      if (in_.tie_seed) std::swap(ready_[tie_among(ready_.size())], ready_.back());
       const ReadyStream next = ready_.back();
       ready_.pop_back();
-      progress(next.rank, next.stream);
+      progress(next.rank(), next.stream());
     }
   }
 
@@ -169,7 +176,7 @@ class Runtime {
       if (visible == st.visible) continue;
       LOCKSTEP_CHECK(visible <= std::numeric_limits<std::uint32_t>::max(), "{} operations wait on one stream", visible);
       st.visible = static_cast<std::uint32_t>(visible);
-      if (s > 0) ready_.push_back({r, static_cast<Stream>(s)});
+      if (s > 0) ready_.emplace_back(r, static_cast<Stream>(s));
     }
     note_lap(r, cursor);
     return true;
@@ -212,14 +219,14 @@ class Runtime {
     ++st.completed;
     --st.visible;
     for (std::uint16_t waiting = st.waiters; waiting != 0; waiting = static_cast<std::uint16_t>(waiting & (waiting - 1))) {
-      ready_.push_back({r, static_cast<Stream>(__builtin_ctz(waiting))});
+      ready_.emplace_back(r, static_cast<Stream>(__builtin_ctz(waiting)));
     }
     st.waiters = 0;
   }
 
   void complete(std::uint32_t r, Stream s) {
     complete_front(r, s);
-    ready_.push_back({r, s});
+    ready_.emplace_back(r, s);
   }
 
   void start_compute(std::uint32_t r, const RoleOp& op) {
