@@ -42,7 +42,9 @@ FaultSpec draw_failure(const Network& net, const std::vector<LinkId>& trunks, st
   const Duration lasts = Duration::picos(1 + step_ps / 100 * test::draw_one({1, 5, 30}));
   f.from = from;
   f.until = from + lasts;
-  if (test::draw_chance(3)) f.every = lasts + Duration::picos(1 + step_ps / 100 * test::draw_one({2, 20}));
+  // Up for three quarters of a period at least: of three failures some time is left when none is there, or a collective of equal rates never ends.
+  if (test::draw_chance(3))
+    f.every = lasts + lasts + lasts + lasts + Duration::picos(1 + step_ps / 100 * test::draw_one({2, 20}));
   return f;
 }
 
